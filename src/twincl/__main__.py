@@ -1,0 +1,3 @@
+import twincl.cli
+
+twincl.cli.main()

@@ -1,0 +1,16 @@
+"""The one exception that users are meant to see."""
+
+
+class InputError(Exception):
+    """The user's input cannot be used; the message is one sentence: what, where, what to do.
+
+    The command line prints it on stderr without a traceback and exits with code 2.
+    """
+
+
+def nearest(name: str, valid: list[str]) -> str:
+    """A hint for a mistyped name: `did you mean 'x'?` if one is close, otherwise the list of valid names."""
+    import difflib
+
+    match = difflib.get_close_matches(name, valid, n=1, cutoff=0.6)
+    return f"did you mean '{match[0]}'?" if match else f"choose from: {', '.join(valid)}"
