@@ -1,3 +1,5 @@
-import twincl.cli
+"""`python -m twincl` is the command line."""
 
-twincl.cli.main()
+from twincl.cli import main
+
+main()

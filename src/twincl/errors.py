@@ -14,3 +14,7 @@ def nearest(name: str, valid: list[str]) -> str:
 
     match = difflib.get_close_matches(name, valid, n=1, cutoff=0.6)
     return f"did you mean '{match[0]}'?" if match else f"choose from: {', '.join(valid)}"
+
+
+class TrainingError(Exception):
+    """A training that was rightly started cannot go on; the command line prints it and exits with code 1."""

@@ -1,0 +1,1 @@
+"""Batched augmentations: draw parameters from a generator, then apply them to tensors."""

@@ -1,0 +1,1 @@
+"""Ways to learn from labels nobody trusts: one method, one file; `registry` lists them."""

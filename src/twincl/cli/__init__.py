@@ -1,0 +1,34 @@
+"""The command line: parse, call, print. No logic of its own, and no heavy import before a command needs it."""
+
+import sys
+
+import typer
+
+from twincl.cli.app import app
+from twincl.errors import InputError, TrainingError
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; every foreseeable failure is one sentence on stderr and an exit code, never a traceback."""
+    try:
+        code = app(arguments, standalone_mode=False)
+    except typer.TyperException as error:  # unknown option, missing argument, value of the wrong type
+        code = _fail(error.format_message(), 2)
+    except InputError as error:
+        code = _fail(str(error), 2)
+    except TrainingError as error:
+        code = _fail(str(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _fail("stopped; --resume goes on after the last finished epoch", 130)
+    except BrokenPipeError:  # the reader of our output has gone: head, less
+        sys.stderr.close()
+        code = 0
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        code = _fail(f"{error.strerror or error}{where}", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"twincl: {' '.join(message.split())}", file=sys.stderr)
+    return code

@@ -1,0 +1,304 @@
+"""Typed, frozen, validated configuration: preset, then YAML file, then flags; the resolved one is saved with the run.
+
+This module and `run` are the edge: below them code takes plain arguments. A field that is None is chosen by the
+run from the data and the device; `config.yaml` of a run holds what was chosen.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from twincl.errors import InputError, nearest
+from twincl.methods.tcl import TCLSettings
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataSettings(Section):
+    """Where images and labels come from."""
+
+    path: str = "digits"  # folder, table, arrays, CIFAR or IDX folder, or "digits"
+    test: str | None = None  # test data where `path` has no split for it
+    labels: str | None = None  # file with labels that replace those of `path`; FILE:KEY picks a column or key
+    true_labels: str | None = None  # file with the truth, for evaluation only
+    image_column: str | None = None
+    label_column: str | None = None
+    img_size: Annotated[int, Field(ge=4, le=1024)] | None = None  # side in pixels
+    channels: Literal[1, 3, 4] | None = None
+    limit: Count | None = None  # use only the first so many training images
+    holdout: Annotated[float, Field(ge=0, lt=1)] = 0.2  # share held out for testing where there is no test data
+    min_class_size: Count = 2  # fewer images of a class than this are refused
+    workers: Annotated[int, Field(ge=0)] | None = None  # processes that decode images which do not fit in memory
+    memory_limit_mb: Count = 2048  # decoded images beyond this are streamed from disk
+
+
+class NoiseSettings(Section):
+    """Noise added to the training labels on load; the labels read then count as the truth."""
+
+    type: Literal["none", "symmetric", "asymmetric", "pair", "matrix", "instance"] = "none"
+    rate: Share = 0.0
+    include_own: bool = True  # symmetric noise may redraw the right class, as in the literature
+    matrix: str | None = None  # .npy or .csv file with the transition matrix of type "matrix"
+    seed: int | None = None  # None: the run's seed
+
+
+class ModelSettings(Section):
+    """Encoder and heads."""
+
+    name: str | None = None  # small, preact_resnet18, resnet18, resnet50, timm:NAME
+    weights: str | None = None  # local file with ImageNet weights for resnet18 and resnet50
+    feat_dim: Count = 128  # dimension of the representation
+    head_bn: bool = True  # batch norm after the last layer of both heads
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.25  # in the classifier
+    shortcut: Literal["activated", "identity"] = "activated"  # what a pre-activation block carries past itself
+
+
+class AugmentSettings(Section):
+    """The views; a field that is None keeps the value of the named policy."""
+
+    name: Literal["natural", "symbols"] | None = None
+    crop_min: Annotated[float, Field(gt=0, le=1)] | None = None  # smallest share of the area that a crop keeps
+    flip_p: Share | None = None
+    jitter_p: Share | None = None
+    gray_p: Share | None = None
+    solarize_p: Share | None = None
+    blur_p: Share | None = None
+    mean: tuple[float, ...] | None = None  # None: measured on the training images
+    std: tuple[float, ...] | None = None
+
+
+class OptimSettings(Section):
+    """Stochastic gradient descent and its schedule."""
+
+    epochs: Count = 40
+    batch_size: Annotated[int, Field(ge=2)] | None = None  # of all devices together
+    lr: Positive | None = None  # None: lr_base scaled by the batch size
+    lr_base: Positive = 0.06  # rate for a batch of 256
+    lr_scaling: Literal["linear", "sqrt"] = "sqrt"  # how the rate follows the batch size
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    weight_decay: NotNegative = 1e-3
+    warmup_epochs: Annotated[int, Field(ge=0)] | None = None  # linear warm-up of the rate; None: a tenth of all
+    cosine_span: Literal["total", "remaining"] = "remaining"  # length of the cosine
+    lr_floor: Share = 0.01  # lowest rate, as a share of the peak
+
+
+class Config(Section):
+    """One training, completely."""
+
+    method: str = "tcl"
+    preset: str = "default"
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    device: str = "auto"
+    amp: bool | None = None  # bfloat16 where it is faster; None: measured
+    data: DataSettings = DataSettings()
+    noise: NoiseSettings = NoiseSettings()
+    model: ModelSettings = ModelSettings()
+    augment: AugmentSettings = AugmentSettings()
+    optim: OptimSettings = OptimSettings()
+    tcl: TCLSettings = TCLSettings()
+
+
+Values = dict[str, Any]
+
+_PAPER: Values = {
+    "model": {
+        "name": "preact_resnet18",
+        "feat_dim": 128,
+        "head_bn": True,
+        "dropout": 0.25,
+        "shortcut": "identity",
+    },
+    "augment": {"name": "natural", "solarize_p": 0.0},
+    "optim": {
+        "epochs": 200,
+        "batch_size": 256,
+        "lr_base": 0.03,
+        "lr_scaling": "linear",
+        "weight_decay": 1e-3,
+        "warmup_epochs": 20,
+        "cosine_span": "remaining",
+        "lr_floor": 0.0,
+    },
+    "tcl": {
+        "tau": 0.25,
+        "sigma": "per_class_eq6",
+        "gmm_scope": "global",
+        "gmm_rescale": False,
+        "gmm_monotone": False,
+        "label_scale_cross": "none",
+        "label_scale_mix": "none",
+        "label_epochs": 0,
+        "views": "strong-strong",
+        "mix_sources": "weak",
+        "mix_per_sample": True,
+        "mix_dominant": False,
+        "entropy_views": "strong+mix",
+        "forward_unmixed": False,
+    },
+}
+
+_OFFICIAL: Values = {
+    "model": {
+        "name": "preact_resnet18",
+        "feat_dim": 256,
+        "head_bn": True,
+        "dropout": 0.25,
+        "shortcut": "activated",
+    },
+    "augment": {"name": "natural", "solarize_p": 0.5},
+    "optim": {
+        "epochs": 200,
+        "batch_size": 256,
+        "lr_base": 0.03,
+        "lr_scaling": "linear",
+        "weight_decay": 1e-3,
+        "warmup_epochs": 20,
+        "cosine_span": "total",
+        "lr_floor": 0.01,
+    },
+    "tcl": {
+        "tau": 0.25,
+        "sigma": "tau",
+        "gmm_scope": "auto",
+        "gmm_rescale": True,
+        "gmm_monotone": False,
+        "label_scale_cross": "clean_fraction",
+        "label_scale_mix": "clean_fraction",
+        "label_epochs": 19,
+        "views": "strong-strong",
+        "mix_sources": "all",
+        "mix_per_sample": False,
+        "mix_dominant": True,
+        "entropy_views": "strong+mix",
+        "forward_unmixed": True,
+    },
+}
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
+    """Nested dictionaries joined, `over` winning key by key."""
+    joined = dict(base)
+    for key, value in over.items():
+        inner = joined.get(key)
+        joined[key] = merge(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return joined
+
+
+PRESETS: dict[str, Values] = {
+    "default": {},
+    "paper": _PAPER,
+    "official": _OFFICIAL,
+    # The released configurations as they ran: 256 on each of four devices, which divides the contrastive gradient by four.
+    "official-4gpu": merge(_OFFICIAL, {"optim": {"batch_size": 1024}, "tcl": {"weight_contrast": 0.25}}),
+    "official-c100": merge(_OFFICIAL, {"tcl": {"gmm_scope": "per_class", "label_scale_mix": "none"}}),
+}
+
+
+def valid_keys() -> list[str]:
+    """Every setting by its dotted name, in the order of the configuration."""
+    keys = []
+    for name, field in Config.model_fields.items():
+        inner = _field_names(field.annotation)
+        keys += [f"{name}.{key}" for key in inner] if inner else [name]
+    return keys
+
+
+def _field_names(kind: Any) -> list[str]:
+    if kind is TCLSettings:
+        return [field.name for field in fields(TCLSettings)]
+    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, Section) else []
+
+
+def build_config(*, preset: str | None = None, file: Path | None = None, settings: Mapping[str, Any]) -> Config:
+    """Join preset, YAML file and `settings` (dotted names), the later winning, and check the result.
+
+    Raises:
+        InputError: an unknown preset or key, a value of the wrong type or range, an unreadable file.
+    """
+    from_file = _read_yaml(file) if file else {}
+    name = preset or from_file.get("preset") or "default"
+    if name not in PRESETS:
+        raise InputError(f"unknown preset '{name}': {nearest(str(name), list(PRESETS))}")
+    nested: Values = {"preset": name}
+    for key, value in settings.items():
+        section, _, inner = key.partition(".")
+        nested = merge(nested, {section: {inner: value}} if inner else {section: value})
+    _refuse_unknown(_dotted(from_file), where=f" in {file}")
+    _refuse_unknown(settings, where="")
+    try:
+        return Config.model_validate(merge(merge(PRESETS[name], from_file), nested))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"] if isinstance(part, str) and "[" not in part)
+        raise InputError(f"the value {first['input']!r} of {key} cannot be used: {first['msg']}") from None
+
+
+def parse_assignments(assignments: Iterable[str]) -> Values:
+    """`section.key=value` strings as a dictionary; the value is read as YAML, so 0.1, true, null and text all work."""
+    settings = {}
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals:
+            raise InputError(f"--set needs section.key=value, not '{assignment}'")
+        try:
+            settings[key.strip()] = _number(yaml.safe_load(text))
+        except yaml.YAMLError:
+            raise InputError(f"the value in --set '{assignment}' is not valid YAML") from None
+    return settings
+
+
+def _number(value: Any) -> Any:
+    """YAML reads 1e-3 as text; people mean the number."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def to_yaml(config: Config) -> str:
+    """The whole configuration as YAML, readable by `build_config`."""
+    return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def _read_yaml(file: Path) -> Values:
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the configuration file {file} cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"the configuration file {file} is not valid YAML: {' '.join(str(error).split())}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise InputError(f"the configuration file {file} must hold section: {{key: value}} pairs")
+    return content
+
+
+def _dotted(nested: Mapping[str, Any]) -> list[str]:
+    sections = {key.partition(".")[0] for key in valid_keys() if "." in key}
+    keys: list[str] = []
+    for key, value in nested.items():
+        inner = isinstance(value, Mapping) and key in sections
+        keys += [f"{key}.{name}" for name in value] if inner else [str(key)]
+    return keys
+
+
+def _refuse_unknown(keys: Iterable[str], where: str) -> None:
+    valid = valid_keys()
+    sections = {key.partition(".")[0] for key in valid}
+    for key in keys:
+        if key not in valid and key not in sections:
+            raise InputError(f"unknown setting '{key}'{where}: {nearest(key, valid)}")

@@ -1,0 +1,83 @@
+"""Wrong labels as out-of-distribution samples: the two-component mixture of Section 3.2 (Eq. 8).
+
+Input is one score for each sample, the higher the more likely its label is right (Eq. 7, or any other).
+Output is the probability that the label is clean. The mixture itself is scikit-learn's; what is ours are
+the guards for input on which two components say nothing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.mixture import GaussianMixture
+
+Floats = NDArray[np.float64]
+
+MIN_SAMPLES = 10  # fewer scores than this say nothing about two components
+
+
+class CleanFit(NamedTuple):
+    """Clean probability of each sample and, where there were two modes, the components behind it."""
+
+    probability: Floats  # (N,) in [0, 1]
+    means: tuple[float, float] | None  # wrong, clean; in units of the score; None: one mode only
+    deviations: tuple[float, float] | None
+    weights: tuple[float, float] | None
+
+
+def clean_probability(scores: NDArray[np.floating], *, monotone: bool = True, rescale: bool = True) -> CleanFit:
+    """Eq. 8: posterior of the component with the higher mean, for each of the N scores.
+
+    Two unequal Gaussians give the far side of the narrow one to the broad one, so that the highest scores
+    can come out as wrong. `monotone` evaluates the posterior with scores clipped to the interval between
+    the two means, where it can only rise. `rescale` fits on scores brought to [0, 1]: an affine change that only
+    the tolerance and the regularisation of the fit can see.
+
+    No evidence against any label, probability one for all, is the answer for: fewer than ten scores, constant
+    scores, scores that one Gaussian describes better (by BIC), a component that collapsed onto nothing.
+
+    Raises:
+        ValueError: a score is not finite.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("scores must be finite")
+    trusted = CleanFit(np.ones(len(values)), None, None, None)
+    low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)
+    if len(values) < MIN_SAMPLES or high - low < 1e-9:
+        return trusted
+
+    offset, scale = (low, high - low) if rescale else (0.0, 1.0)
+    unit = ((values - offset) / scale)[:, None]
+    two = GaussianMixture(2, random_state=0).fit(unit)
+    one = GaussianMixture(1, random_state=0).fit(unit)
+    wrong, clean = np.argsort(two.means_.ravel())
+    means = two.means_.ravel()[[wrong, clean]]
+    weights = two.weights_[[wrong, clean]]
+    if two.bic(unit) >= one.bic(unit) or weights.min() * len(values) < 1 or means[1] - means[0] < 1e-6:
+        return trusted
+
+    evaluated = unit.clip(means[0], means[1]) if monotone else unit
+    deviations = np.sqrt(two.covariances_.ravel()[[wrong, clean]])
+    return CleanFit(
+        two.predict_proba(evaluated)[:, clean],
+        (float(offset + scale * means[0]), float(offset + scale * means[1])),
+        (float(scale * deviations[0]), float(scale * deviations[1])),
+        (float(weights[0]), float(weights[1])),
+    )
+
+
+def clean_probability_per_class(
+    scores: NDArray[np.floating], labels: NDArray[np.integer], *, monotone: bool = True, rescale: bool = True
+) -> Floats:
+    """Eq. 8 fitted to the samples of each given label apart, (N,).
+
+    A class in which two modes cannot be told apart takes its samples' values from the fit to all samples.
+    """
+    probability = clean_probability(scores, monotone=monotone, rescale=rescale).probability
+    for label in np.unique(labels):
+        members = labels == label
+        fit = clean_probability(scores[members], monotone=monotone, rescale=rescale)
+        if fit.means is not None:
+            probability[members] = fit.probability
+    return probability

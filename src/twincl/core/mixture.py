@@ -1,0 +1,51 @@
+"""The label-linked spherical Gaussian mixture over representations (paper, Section 3.1, Eqs. 2 to 7).
+
+Notation: N samples, K classes, D dimensions; `embeddings` (N, D) and `means` (K, D) have unit rows.
+Linking means that the classifier's predictions stand in for the mixture's own responsibilities when
+the parameters are updated, so that component k is class k.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+VARIANCE_FLOOR = 1e-3  # a class whose embeddings coincide would otherwise divide by zero
+
+
+def class_means(embeddings: Tensor, probabilities: Tensor) -> Tensor:
+    """Eq. 3: unit mean of each class, (K, D), from embeddings (N, D) weighted by predictions (N, K).
+
+    The paper's division by the total weight of the class cancels in the normalisation. A class that no
+    sample is predicted to belong to gets the zero vector.
+    """
+    return F.normalize(probabilities.T @ embeddings, dim=1, eps=1e-12)
+
+
+def class_variances(embeddings: Tensor, probabilities: Tensor, means: Tensor) -> Tensor:
+    """Eq. 4: weighted mean squared distance to the class mean, (K,), read as a scalar and floored at 1e-3."""
+    weight = probabilities.sum(0)
+    cosine = torch.einsum("nk,nk->k", probabilities, embeddings @ means.T) / weight.clamp_min(1e-12)
+    return (2 - 2 * cosine).clamp_min(VARIANCE_FLOOR)  # |v - mu|^2 = 2 - 2 v.mu for unit vectors
+
+
+def mixture_logits(embeddings: Tensor, means: Tensor, variances: Tensor | float) -> Tensor:
+    """Eq. 5: logarithm of the numerator, -|v - mu_k|^2 / (2 sigma_k) = (v.mu_k - 1) / sigma_k, (N, K)."""
+    return (embeddings @ means.T - 1) / variances
+
+
+def mixture_logits_simplified(embeddings: Tensor, means: Tensor, variances: Tensor | float) -> Tensor:
+    """Eq. 6: v.mu_k / sigma_k, (N, K); equal to Eq. 5 after the softmax only if all variances are equal."""
+    return embeddings @ means.T / variances
+
+
+def posterior(logits: Tensor) -> Tensor:
+    """Eqs. 2 and 5: probability of each component given the sample under a uniform prior, (N, K)."""
+    return torch.softmax(logits, dim=1)
+
+
+def given_label_posterior(posteriors: Tensor, labels: Tensor) -> Tensor:
+    """Eq. 7: probability that the given label is the sample's own component, (N,).
+
+    The paper prints z_i where its text and its released code mean the given label y_i.
+    """
+    return posteriors.gather(1, labels[:, None]).squeeze(1)

@@ -1,0 +1,149 @@
+"""Batches of images with their given labels; true labels have no place here."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from twincl.data.stores import Images, MemoryImages
+from twincl.errors import InputError
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B images and their given labels, all on the device."""
+
+    index: torch.Tensor  # (B,) int64, the images' places in the data set
+    images: torch.Tensor  # (B, C, H, W) uint8
+    labels: torch.Tensor  # (B,) int64
+
+
+class Batches:
+    """The images of a split, served in batches; images in memory by indexing, others by worker processes."""
+
+    def __init__(
+        self, images: Images, labels: np.ndarray, *, batch_size: int, device: torch.device, workers: int = 0
+    ) -> None:
+        """Prepare to serve `images` with `labels` (N,), on `device`; nothing is read yet.
+
+        Raises:
+            InputError: there are fewer images than `batch_size`.
+        """
+        if len(images) != len(labels):
+            raise ValueError(f"{len(images)} images but {len(labels)} labels")
+        if batch_size < 1:
+            raise InputError(f"the batch size is {batch_size}; give a number of at least 1.")
+        if len(labels) < batch_size:
+            raise InputError(
+                f"{len(labels)} training images are fewer than one batch of {batch_size}; "
+                f"pass --batch-size {len(labels)} or less"
+            )
+        self._images = images
+        self._batch_size = batch_size
+        self._device = device
+        self._workers = workers
+        self._labels = torch.as_tensor(labels, dtype=torch.int64).to(device)
+        self._resident = _resident(images, device)
+        self._training_order = _Order()
+        self._training_loader: _Loader | None = None  # made by the first epoch, with workers that stay
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """The number of batches that `shuffled` yields."""
+        return len(self._labels) // self._batch_size
+
+    def shuffled(self, seed: int, epoch: int) -> Iterator[Batch]:
+        """One epoch in an order that depends on (seed, epoch) alone; the last incomplete batch is dropped."""
+        order = np.random.default_rng([seed, epoch]).permutation(len(self._labels))
+        size = self._batch_size
+        yield from self._serve([order[step * size : (step + 1) * size] for step in range(self.steps_per_epoch)], True)
+
+    def in_order(self) -> Iterator[Batch]:
+        """Every image once, in order; the last batch may be smaller."""
+        every = np.arange(len(self._labels))
+        size = self._batch_size
+        yield from self._serve([every[start : start + size] for start in range(0, len(every), size)], False)
+
+    def _serve(self, rows: list[np.ndarray], training: bool) -> Iterator[Batch]:
+        for index, images in self._fetch(rows, training):
+            index = index.to(self._device, non_blocking=True)
+            yield Batch(index, images.to(self._device, non_blocking=True), self._labels.index_select(0, index))
+
+    def _fetch(self, rows: list[np.ndarray], training: bool) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        if self._resident is not None:
+            for index in map(torch.from_numpy, rows):
+                yield index, self._resident.index_select(0, index.to(self._resident.device))
+        elif self._workers == 0:
+            for row in rows:
+                yield torch.from_numpy(row), self._images.batch(row)
+        else:
+            for index, images in self._loader(rows, training):
+                if isinstance(images, str):
+                    raise InputError(images)
+                yield index, images
+
+    def _loader(self, rows: list[np.ndarray], training: bool) -> "_Loader":
+        """The batches `rows` by worker processes; training keeps its workers from epoch to epoch."""
+        if not training:
+            return _make_loader(self._images, _Order(rows), self._workers, self._device, persistent=False)
+        self._training_order.rows = rows
+        if self._training_loader is None:
+            self._training_loader = _make_loader(
+                self._images, self._training_order, self._workers, self._device, persistent=True
+            )
+        return self._training_loader
+
+
+class _Order:
+    """The batches of the coming epoch; replaced between epochs while the workers live on."""
+
+    def __init__(self, rows: list[np.ndarray] | None = None) -> None:
+        self.rows = rows or []
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+_Fetched = tuple[torch.Tensor, torch.Tensor | str]
+_Loader = DataLoader[_Fetched]
+
+
+class _Fetch(Dataset[_Fetched]):
+    """A batch for a row of indices, or the message of its `InputError`: raised here, it would become a traceback."""
+
+    def __init__(self, images: Images) -> None:
+        self._images = images
+
+    def __getitem__(self, row: np.ndarray) -> _Fetched:
+        try:
+            return torch.from_numpy(row), self._images.batch(row)
+        except InputError as error:
+            return torch.from_numpy(row), str(error)
+
+
+def _make_loader(images: Images, order: _Order, workers: int, device: torch.device, *, persistent: bool) -> _Loader:
+    return DataLoader(
+        _Fetch(images),
+        batch_size=None,  # the sampler yields whole batches
+        sampler=order,
+        num_workers=workers,
+        prefetch_factor=2,
+        persistent_workers=persistent,
+        pin_memory=device.type == "cuda",
+        generator=torch.Generator(),  # otherwise the workers' seeds are drawn from the global generator
+    )
+
+
+def _resident(images: Images, device: torch.device) -> torch.Tensor | None:
+    """All pixels in one tensor, on the device if half its free memory holds them; None if not in memory."""
+    if not isinstance(images, MemoryImages):
+        return None
+    if device.type != "cuda":
+        return images.tensor
+    free, _ = torch.cuda.mem_get_info(device)
+    return images.tensor.to(device) if images.tensor.nbytes <= free // 2 else images.tensor

@@ -1,0 +1,135 @@
+"""`RawSplit` -> decoded images of one shape, with the images that do not decode left out and listed."""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+
+from twincl.data.convert import convert
+from twincl.data.dataset import RawSplit
+from twincl.data.decode import BrokenImage, decode, is_grey, read_header
+from twincl.data.label_values import shown
+from twincl.data.stores import FileImages, Images, MemoryImages
+from twincl.errors import InputError
+
+_CHUNK = 64  # images per task: a million single tasks would fill the memory with bookkeeping
+_SQUARISH = 1.5  # longest ratio of sides at which small images keep their own size
+
+__all__ = ["FileImages", "Images", "Loaded", "MemoryImages", "load_images"]
+
+Header = tuple[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The images of a split that decoded; `images` has one entry for each of `kept`."""
+
+    images: Images
+    kept: np.ndarray  # (M,) sorted indices into the split
+    broken: list[tuple[str, str]]  # (name, reason) of each other image
+
+
+def load_images(
+    raw: RawSplit,
+    *,
+    size: int | None,
+    channels: int | None,
+    memory_limit: int = 2 * 2**30,
+    max_native: int = 96,
+    default_size: int = 224,
+    workers: int = 0,
+    progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
+) -> Loaded:
+    """Decode every image once; keep the pixels if they fit into memory, otherwise only verify them.
+
+    Args:
+        raw: the split; an array is used as it is, but for a `size` or `channels` it does not have.
+        size: side of the squares; None keeps a common native size up to `max_native`, else takes `default_size`.
+        channels: 1, 3 or 4; None is 1 if every image is grey, else 3.
+        memory_limit: bytes of decoded pixels to hold at most.
+        max_native: longest side up to which None keeps the native size.
+        default_size: side for images that differ in size or are larger.
+        workers: threads to decode with; 0 uses the calling one.
+        progress: wraps the iterable of image numbers, as `tqdm` does.
+
+    Raises:
+        InputError: the split is empty, or not one image decodes.
+    """
+    if not len(raw):
+        raise InputError("the data set holds no images; point to one that has some.")
+    if isinstance(raw.pixels, np.ndarray):
+        return Loaded(MemoryImages(convert(raw.pixels, size, channels)), np.arange(len(raw)), [])
+    sources = raw.pixels
+    if size is None or channels is None:
+        headers = list(_each(lambda row: read_header(sources[row]), len(sources), workers))
+        good = [header for header in headers if not isinstance(header, BrokenImage)]
+        if not good:
+            raise _all_broken(raw.names, [str(header) for header in headers])
+        channels = channels or _common_channels(good)
+        size = size or _common_size(good, max_native, default_size)
+    pixels = None
+    if len(sources) * channels * size * size <= memory_limit:
+        pixels = torch.empty((len(sources), channels, size, size), dtype=torch.uint8)
+    view = None if pixels is None else pixels.numpy()
+
+    def verify(row: int) -> None:
+        image = decode(sources[row], size=size, channels=channels)
+        if view is not None:
+            view[row] = image.transpose(2, 0, 1)
+
+    outcomes = _each(verify, len(sources), workers)
+    order: Iterable[int] = range(len(sources))
+    reasons = {}
+    for row in progress(order) if progress else order:
+        outcome = next(outcomes)
+        if isinstance(outcome, BrokenImage):
+            reasons[row] = str(outcome)
+    if len(reasons) == len(sources):
+        raise _all_broken(raw.names, list(reasons.values()))
+    kept = np.array([row for row in range(len(sources)) if row not in reasons], dtype=np.int64)
+    broken = [(raw.names[row], reason) for row, reason in reasons.items()]
+    if pixels is not None:
+        return Loaded(MemoryImages(pixels[torch.from_numpy(kept)] if broken else pixels), kept, broken)
+    rest = raw.subset(kept)
+    assert not isinstance(rest.pixels, np.ndarray)
+    return Loaded(FileImages(rest.pixels, rest.names, size=size, channels=channels), kept, broken)
+
+
+def _each(work: Callable[[int], Any], count: int, workers: int) -> Iterator[Any]:
+    """The result of `work` on 0..count-1 in order, or the `BrokenImage` it raised."""
+
+    def attempt(row: int) -> Any:
+        try:
+            return work(row)
+        except BrokenImage as error:
+            return error
+
+    if workers <= 0:
+        yield from map(attempt, range(count))
+        return
+    chunks = [range(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield from chain.from_iterable(pool.map(lambda rows: [attempt(row) for row in rows], chunks))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _common_channels(headers: list[Header]) -> int:
+    return 1 if all(is_grey(mode) for mode, _ in headers) else 3
+
+
+def _common_size(headers: list[Header], max_native: int, default_size: int) -> int:
+    sizes = {size for _, size in headers}
+    longest, shortest = max(max(size) for size in sizes), min(min(size) for size in sizes)
+    keeps_native = len(sizes) == 1 and longest <= max_native and longest <= _SQUARISH * shortest
+    return longest if keeps_native else default_size
+
+
+def _all_broken(names: list[str], reasons: list[str]) -> InputError:
+    first = shown([f"{name}: {reason}" for name, reason in zip(names, reasons, strict=True)])
+    return InputError(f"none of the {len(names)} images can be decoded ({first}); check the files.")

@@ -1,0 +1,90 @@
+"""Parquet files as a `Table`: columns are read one at a time, images stay the encoded bytes they are."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from twincl.data.splits import split_kind
+from twincl.data.text_table import Table
+from twincl.errors import InputError
+
+SUFFIXES = (".parquet", ".pq")
+
+
+def read_parquet(files: list[Path]) -> Table:
+    """One table out of `files` with a common schema, in their order; rows count from 1 across the files.
+
+    Raises:
+        InputError: a file is not parquet, or the files have different columns.
+    """
+    opened = [_open(file) for file in files]
+    schema = opened[0].schema_arrow
+    for file, other in zip(files, opened, strict=True):
+        if other.schema_arrow.names != schema.names:
+            raise InputError(f"{file} and {files[0]} have different columns; keep files of one table in a folder.")
+    structs = frozenset(
+        entry.name for entry in schema if pa.types.is_struct(entry.type) and "bytes" in {sub.name for sub in entry.type}
+    )
+
+    def read(name: str) -> list[Any]:
+        column, _, member = (name, "", "") if name in schema.names else name.rpartition(".")
+        values: list[Any] = []
+        for file, source in zip(files, opened, strict=True):
+            try:
+                chunks = source.read(columns=[column]).column(column)
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(f"{file} cannot be read ({error}); download or write it again.") from error
+            part = pc.struct_field(chunks, member) if member else chunks
+            values.extend(part.to_pylist())
+        return values
+
+    count = sum(source.metadata.num_rows for source in opened)
+    return Table(files[0], list(schema.names), range(1, count + 1), read, structs, _class_names(schema))
+
+
+def split_files(folder: Path) -> tuple[dict[str, list[Path]], int]:
+    """The parquet files in `folder` or its `data` folder by split, and how many were passed over.
+
+    A file name that starts with a split's name (`train-00000-of-00002.parquet`) says which; where no name does,
+    all files are `train`. Beside named splits, a file of any other name (`extra-...`) is passed over.
+    """
+    for place in (folder, folder / "data"):
+        files = sorted(file for file in place.glob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+        files = [file for file in files if not file.name.startswith(".")]
+        if files:
+            break
+    else:
+        return {}, 0
+    splits: dict[str, list[Path]] = {}
+    for file in files:
+        kind = split_kind(re.split(r"[^A-Za-z]", file.stem, maxsplit=1)[0])
+        if kind is not None:
+            splits.setdefault(kind, []).append(file)
+    if not splits:
+        return {"train": files}, 0
+    return splits, len(files) - sum(map(len, splits.values()))
+
+
+def _open(file: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(file)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{file} is not a readable parquet file ({error}); download or write it again.") from error
+
+
+def _class_names(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
+    """The names of integer classes per column, as Hugging Face `datasets` stores them in the schema."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        return {
+            column: tuple(str(name) for name in feature["names"])
+            for column, feature in features.items()
+            if isinstance(feature, dict) and isinstance(feature.get("names"), list)
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {}  # no such metadata, or none that is meant for us

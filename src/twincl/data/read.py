@@ -1,0 +1,83 @@
+"""The one entry to all readers: what lies at the path decides which of them reads it."""
+
+from pathlib import Path
+
+from twincl.data.arrays import read_arrays
+from twincl.data.cifar import find_cifar, read_cifar
+from twincl.data.dataset import RawDataset
+from twincl.data.digits import read_digits
+from twincl.data.folder import read_folder
+from twincl.data.idx import find_idx, read_idx_dataset
+from twincl.data.metadata import read_metadata
+from twincl.data.parquet import split_files
+from twincl.data.splits import Found, choose
+from twincl.data.tables import SUFFIXES as TABLE_SUFFIXES
+from twincl.data.tables import open_table, read_parquet_folder, read_table
+from twincl.errors import InputError
+
+
+def read_dataset(
+    path: str, *, image_column: str | None = None, label_column: str | None = None, split: str | None = None
+) -> RawDataset:
+    """Read the data set at `path`; nothing is decoded.
+
+    Args:
+        path: a folder, table or array file, or `digits` for the images scikit-learn brings along.
+        image_column: column (or array) with the images, where its name is not a usual one.
+        label_column: column (or array) with the labels, likewise.
+        split: read only this split, returned as `train`; otherwise `train`, and `test` or else `val` as test.
+
+    Raises:
+        InputError: there is nothing at `path`, or it cannot be read as a data set.
+    """
+    try:
+        found = _read(path, {"image_column": image_column, "label_column": label_column})
+    except OSError as error:
+        raise InputError(f"{error.filename or path} cannot be read ({error.strerror}).") from error
+    return choose(found, split, path)
+
+
+def _read(path: str, columns: dict[str, str | None]) -> Found:
+    place = Path(path).expanduser()
+    if place.is_dir():
+        return _read_directory(place, columns)
+    if place.is_file():
+        return _read_file(place, columns)
+    if path == "digits":
+        return _without_columns(read_digits(), columns, path)
+    raise InputError(f"there is no file or folder at '{path}'; give the path of a data set, or 'digits' for a trial.")
+
+
+def _read_directory(folder: Path, columns: dict[str, str | None]) -> Found:
+    if (cifar := find_cifar(folder)) is not None:
+        return _without_columns(read_cifar(cifar), columns, str(folder))
+    if (images := find_idx(folder)) is not None:
+        return _without_columns(read_idx_dataset(images), columns, str(folder))
+    listed = read_metadata(folder, **columns)
+    if listed is not None:
+        return listed
+    if split_files(folder)[0]:
+        return read_parquet_folder(folder, **columns)
+    return _without_columns(read_folder(folder), columns, str(folder))
+
+
+def _read_file(file: Path, columns: dict[str, str | None]) -> Found:
+    suffix = file.suffix.lower()
+    if suffix in TABLE_SUFFIXES:
+        return read_table(open_table(file), **columns)
+    if suffix in (".npz", ".npy"):
+        return read_arrays(file, **columns)
+    if (images := find_idx(file)) is not None:
+        return _without_columns(read_idx_dataset(images), columns, str(file))
+    if suffix in (".zip", ".tar", ".gz", ".tgz", ".rar", ".7z"):
+        raise InputError(f"{file} is an archive; unpack it and give the folder.")
+    known = ", ".join((*TABLE_SUFFIXES, ".npz", ".npy"))
+    raise InputError(f"{file} is not a data set; give a folder of images, or a file of the kind {known} or IDX.")
+
+
+def _without_columns(found: Found, columns: dict[str, str | None], where: str) -> Found:
+    for option, name in columns.items():
+        if name is not None:
+            what = option.replace("_", " ")
+            raise InputError(f"{where} is not a table, so it has no {what} '{name}'; leave that option out.")
+    return found

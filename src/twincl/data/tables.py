@@ -1,0 +1,154 @@
+"""Data sets listed in a table: CSV, TSV, JSON lines, parquet, with image paths or the encoded images themselves."""
+
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+from twincl.data.columns import IMAGE_COLUMNS, LABEL_COLUMNS, SPLIT_COLUMNS, find_column
+from twincl.data.dataset import Pixels, RawSplit
+from twincl.data.label_values import shown, tidy_labels
+from twincl.data.parquet import SUFFIXES as PARQUET_SUFFIXES
+from twincl.data.parquet import read_parquet, split_files
+from twincl.data.splits import Found, split_kind
+from twincl.data.text_table import Table, read_delimited, read_json_lines
+from twincl.errors import InputError, nearest
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", *PARQUET_SUFFIXES)
+
+
+def open_table(path: Path) -> Table:
+    """The table in the file `path`, whose suffix is one of `SUFFIXES`."""
+    suffix = path.suffix.lower()
+    if suffix in PARQUET_SUFFIXES:
+        return read_parquet([path])
+    return read_json_lines(path) if suffix == ".jsonl" else read_delimited(path)
+
+
+def read_table(table: Table, *, image_column: str | None, label_column: str | None) -> Found:
+    """The images and labels of `table`, divided by its split column if it has one.
+
+    Raises:
+        InputError: there is no image column, a column is unknown, a file or label is missing, or a split unnamed.
+    """
+    where = str(table.path)
+    embedded = tuple(name.lower() for name in table.names if name in table.structs)  # before any column of paths
+    image = find_column(table.names, image_column, embedded + IMAGE_COLUMNS, where)
+    if image is None:
+        raise InputError(
+            f"{where} has no column that names the images (columns: {', '.join(table.names)}); "
+            "pass the one to use as the image column."
+        )
+    label = find_column(table.names, label_column, LABEL_COLUMNS, where)
+    pixels, names = _images(table, image)
+    labels = None if label is None else tidy_labels(table.read(label), where=where, rows=table.rows)
+    whole = RawSplit(pixels, labels, names)
+    classes = table.classes.get(label) if label else None
+    kinds = _kinds(table)
+    if kinds is None:
+        return Found({"train": whole}, classes)
+    splits = {kind: whole.subset(kinds == kind) for kind in ("train", "val", "test") if (kinds == kind).any()}
+    return Found(splits, classes)
+
+
+def read_parquet_folder(folder: Path, *, image_column: str | None, label_column: str | None) -> Found:
+    """A folder of parquet files, divided by their names, or by a split column where the names say nothing."""
+    files, ignored = split_files(folder)
+    if list(files) == ["train"]:
+        found = read_table(read_parquet(files["train"]), image_column=image_column, label_column=label_column)
+        return Found(found.splits, found.classes, ignored=ignored)
+    splits: dict[str, RawSplit] = {}
+    classes: set[tuple[str, ...] | None] = set()
+    for kind, group in files.items():
+        found = read_table(read_parquet(group), image_column=image_column, label_column=label_column)
+        parts = found.splits
+        splits[kind] = parts[kind] if kind in parts and len(parts) == 1 else _only(parts, kind, folder)
+        classes.add(found.classes)
+    if len(classes) > 1:
+        raise InputError(f"the splits in {folder} name different classes; write them with one common list of classes.")
+    return Found(splits, classes.pop(), ignored=ignored)
+
+
+def _only(parts: dict[str, RawSplit], kind: str, folder: Path) -> RawSplit:
+    if list(parts) != ["train"]:  # no split column reads as one training split
+        raise InputError(
+            f"the '{kind}' files in {folder} have a split column that says {', '.join(parts)}; make the two agree."
+        )
+    return parts["train"]
+
+
+def _images(table: Table, column: str) -> tuple[Pixels, list[str]]:
+    """The images of a column and the name of each: its path, or its 0-based index where it has no unique path."""
+    if column in table.structs:
+        values, paths = table.read(f"{column}.bytes"), _struct_paths(table, column)
+        if all(value is None for value in values):
+            values = paths
+    else:
+        values, paths = table.read(column), []
+    if any(isinstance(value, bytes) for value in values):
+        empty = [row for row, value in zip(table.rows, values, strict=True) if not value]
+        if empty:
+            raise InputError(
+                f"{len(empty)} images of {table.path} have no content (row {shown(empty)}); fill in or remove the rows."
+            )
+        return values, _unique_names(paths, len(values))
+    empty = [row for row, value in zip(table.rows, values, strict=True) if not isinstance(value, str) or not value]
+    if empty:
+        raise InputError(
+            f"{len(empty)} rows of {table.path} name no image in the column '{column}' (row {shown(empty)}); "
+            "fill them in, remove the rows, or pass another image column."
+        )
+    return _files(table, values)
+
+
+def _struct_paths(table: Table, column: str) -> list[Any]:
+    try:
+        return table.read(f"{column}.path")
+    except ValueError:  # the struct has no such member
+        return [None] * len(table.rows)
+
+
+def _unique_names(paths: list[Any], count: int) -> list[str]:
+    usable = len(paths) == count and all(isinstance(path, str) and path for path in paths)
+    return paths if usable and len(set(paths)) == count else [str(row) for row in range(count)]
+
+
+def _files(table: Table, paths: list[str]) -> tuple[list[Path], list[str]]:
+    base = table.path.parent
+    files = [base / path for path in paths]
+    missing = []
+    for place, (path, file) in enumerate(zip(paths, files, strict=True)):
+        if not file.is_file():
+            files[place] = base / path.replace("\\", "/")  # a table written on Windows
+            if not files[place].is_file():
+                missing.append(place)
+    if missing:
+        verb = "do" if len(missing) > 1 else "does"
+        first = shown([f"row {table.rows[place]}: {paths[place]}" for place in missing])
+        raise InputError(
+            f"{len(missing)} of {len(paths)} image files listed in {table.path} {verb} not exist ({first}); "
+            f"correct the paths, which are relative to {base}."
+        )
+    return files, [_relative(file, base) for file in files]
+
+
+def _relative(file: PurePath, base: PurePath) -> str:
+    return (file.relative_to(base) if file.is_relative_to(base) else file).as_posix()
+
+
+def _kinds(table: Table) -> np.ndarray | None:
+    """The kind of split of each row, (N,) str, or None if no column names splits."""
+    column = find_column(table.names, None, SPLIT_COLUMNS, str(table.path))
+    if column is None:
+        return None
+    values = table.read(column)
+    if table.classes.get(column):
+        values = [table.classes[column][value] for value in values]
+    kinds = [split_kind(str(value)) for value in values]
+    if not any(kinds):
+        return None  # a column of that name about something else
+    for row, value, kind in zip(table.rows, values, kinds, strict=True):
+        if kind is None:
+            hint = nearest(str(value), ["train", "val", "test"])
+            raise InputError(f"row {row} of {table.path} is in the unknown split '{value}'; {hint}")
+    return np.array(kinds)

@@ -1,0 +1,40 @@
+"""Plain cross-entropy on the given labels, crop and flip: what everybody does first, and the line to beat."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from twincl.core.detection import clean_probability
+from twincl.core.mixture import given_label_posterior
+from twincl.data.batches import Batch
+from twincl.methods.method import LossTerms, Parts, Snapshot, Verdict
+
+
+class CrossEntropy:
+    """Learns the given labels as they are. Judges them by the probability that it gives them itself."""
+
+    update_every = 1
+
+    def __init__(self, parts: Parts):
+        self.parts = parts
+
+    def expectation(self, snapshot: Snapshot) -> Verdict:
+        """Quality is the classifier's probability of the given label; clean or not by the same mixture as TCL."""
+        quality = given_label_posterior(snapshot.probabilities, self.parts.labels).cpu()
+        clean = torch.from_numpy(clean_probability(quality.numpy()).probability).float()
+        return Verdict(quality, clean, snapshot.probabilities.cpu())
+
+    def losses(self, batch: Batch, epoch: int) -> LossTerms:
+        """Cross-entropy of the weak view."""
+        logits = self.parts.net.classify(self.parts.views.weak(batch.images, self.parts.generator))
+        return {"cross_entropy": F.cross_entropy(logits, batch.labels)}
+
+    def after_step(self) -> None:
+        """Nothing follows the weights."""
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Nothing."""

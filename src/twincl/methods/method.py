@@ -1,0 +1,62 @@
+"""What the training loop asks of a method, and what passes between them. No field here holds a true label."""
+
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from twincl.augment.views import Views
+from twincl.data.batches import Batch
+from twincl.nets.twin import TwinNet
+
+LossTerms = dict[str, Tensor]  # named scalars; the loop descends on their sum
+
+
+class Parts(NamedTuple):
+    """What every method is built from."""
+
+    net: TwinNet
+    views: Views
+    labels: Tensor  # (N,) the given labels in data order, on the training device
+    num_classes: int
+    epochs: int  # length of the whole training
+    generator: torch.Generator  # source of all randomness of views and mixup
+
+
+class Snapshot(NamedTuple):
+    """The whole training set seen by the network at rest: un-augmented images, evaluation mode."""
+
+    embeddings: Tensor  # (N, D) unit rows
+    probabilities: Tensor  # (N, K) the classifier's
+
+
+class Verdict(NamedTuple):
+    """What a method thinks of the given labels; everything in data order, on the CPU."""
+
+    label_quality: Tensor  # (N,) in [0, 1], low is suspect: the ranking
+    clean_probability: Tensor  # (N,) in [0, 1]: the decision, clean above one half
+    class_probabilities: Tensor  # (N, K): what the label should be
+
+
+class Method(Protocol):
+    """A way to learn: built from `Parts`, driven by `training.loop`."""
+
+    update_every: int  # epochs from one expectation step to the next
+
+    def expectation(self, snapshot: Snapshot) -> Verdict:
+        """Refresh what is derived from all samples, and judge the given labels by it.
+
+        Called once before the first epoch, then after every `update_every` epochs and after the last.
+        """
+
+    def losses(self, batch: Batch, epoch: int) -> LossTerms:
+        """Loss terms of one batch, ready for backward; `epoch` counts from zero."""
+
+    def after_step(self) -> None:
+        """After the optimiser moved the weights: queues and moving averages follow here, nowhere else."""
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that survives a step, as tensors."""
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on where `state_dict` was taken."""

@@ -1,0 +1,169 @@
+"""Twin Contrastive Learning (Huang, Zhang, Shan; CVPR 2023). With `training.loop` this file is Algorithm 1.
+
+Every place where the paper and the authors' released code differ is one field of `TCLSettings`; `docs/method.md`
+lists them with the measurement behind our choice.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from annotated_types import Ge, Gt
+from torch import Tensor
+from torch.nn import functional as F
+
+from twincl.core.detection import clean_probability, clean_probability_per_class
+from twincl.core.losses import alignment, cross_supervision, info_nce, mean_entropy, negative_marginal_entropy
+from twincl.core.mixture import (
+    class_means,
+    class_variances,
+    given_label_posterior,
+    mixture_logits,
+    mixture_logits_simplified,
+    posterior,
+)
+from twincl.core.mixup import draw_mix, mix
+from twincl.core.targets import bootstrap_targets
+from twincl.data.batches import Batch
+from twincl.methods.method import LossTerms, Parts, Snapshot, Verdict
+
+
+@dataclass(frozen=True)
+class TCLSettings:
+    """The switches of the method; defaults are the preset `default`."""
+
+    tau: Annotated[float, Gt(0)] = 0.25  # temperature of the contrastive loss, and sigma where that is "tau"
+    sigma: Literal["tau", "per_class", "per_class_eq6"] = "tau"  # sigma_k: fixed, Eq. 4 in Eq. 5, Eq. 4 in Eq. 6
+    gmm_scope: Literal["auto", "global", "per_class"] = "auto"  # auto: per class from 50 classes of 100 samples on
+    gmm_rescale: bool = True  # bring scores to [0, 1] before the two-component fit
+    gmm_monotone: bool = True  # a higher posterior never means a lower clean probability
+    label_scale_cross: Literal["none", "clean_fraction"] = "none"  # factor on w in the cross-supervision targets
+    label_scale_mix: Literal["none", "clean_fraction"] = "none"  # factor on w in the mixup targets
+    label_epochs: Annotated[int, Ge(0)] | None = None  # first epochs on the given labels; None: a tenth of all
+    update_every: Annotated[int, Ge(1)] = 1  # epochs from one E-step to the next
+    views: Literal["strong-strong", "strong-weak"] = "strong-strong"  # the pair that is contrasted and swapped
+    mix_sources: Literal["weak", "all"] = "weak"  # what is mixed: the third view, or all three in one pool
+    mix_alpha: Annotated[float, Gt(0)] = 1.0  # lambda ~ Beta(alpha, alpha)
+    mix_per_sample: bool = False  # one lambda a sample instead of one a batch
+    mix_dominant: bool = True  # lambda = max(lambda, 1 - lambda)
+    forward_unmixed: bool = False  # also send the un-mixed third view through the network: only batch norm sees it
+    entropy_views: Literal["strong", "strong+mix"] = "strong+mix"  # predictions that Eq. 11 regularises
+    weight_contrast: Annotated[float, Ge(0)] = 1.0
+    weight_cross: Annotated[float, Ge(0)] = 1.0
+    weight_entropy: Annotated[float, Ge(0)] = 1.0
+    weight_align: Annotated[float, Ge(0)] = 1.0
+
+
+class TCL:
+    """Learns a classifier g and representations f whose class mixture tells which given labels are wrong.
+
+    State that survives a step: `means` (K, D) and `variances` (K,) of the mixture, the clean probability
+    `clean` (N,) of every given label.
+    """
+
+    def __init__(self, parts: Parts, settings: TCLSettings):
+        self.parts, self.settings = parts, settings
+        self.update_every = settings.update_every
+        self.label_epochs = max(1, parts.epochs // 10) if settings.label_epochs is None else settings.label_epochs
+        device = parts.labels.device
+        self.means = torch.zeros(parts.num_classes, parts.net.feat_dim, device=device)
+        self.variances = torch.full((parts.num_classes,), settings.tau, device=device)
+        self.clean = torch.ones(len(parts.labels), device=device)
+
+    # E-step
+
+    def expectation(self, snapshot: Snapshot) -> Verdict:
+        """Update mu and sigma (Eqs. 3, 4) and the clean probability w of every label (Eqs. 7, 8).
+
+        Labels are ranked by the mixture's posterior of the given label, not by w, which saturates.
+        """
+        self.means = class_means(snapshot.embeddings, snapshot.probabilities)
+        if self.settings.sigma != "tau":
+            self.variances = class_variances(snapshot.embeddings, snapshot.probabilities, self.means)
+        given = given_label_posterior(posterior(self._mixture_logits(snapshot.embeddings)), self.parts.labels)
+        self.clean = self._clean_probability(given).to(self.clean)
+        return Verdict(given.cpu(), self.clean.cpu(), snapshot.probabilities.cpu())
+
+    def _mixture_logits(self, embeddings: Tensor) -> Tensor:
+        form = mixture_logits_simplified if self.settings.sigma == "per_class_eq6" else mixture_logits
+        return form(embeddings, self.means, self.variances)
+
+    def _clean_probability(self, given: Tensor) -> Tensor:
+        scores, labels = given.cpu().numpy(), self.parts.labels.cpu().numpy()
+        scope = self.settings.gmm_scope
+        guards = {"monotone": self.settings.gmm_monotone, "rescale": self.settings.gmm_rescale}
+        if scope == "auto":
+            smallest = int(torch.bincount(self.parts.labels, minlength=self.parts.num_classes).min())
+            scope = "per_class" if self.parts.num_classes >= 50 and smallest >= 100 else "global"
+        if scope == "per_class":
+            return torch.from_numpy(clean_probability_per_class(scores, labels, **guards))
+        return torch.from_numpy(clean_probability(scores, **guards).probability)
+
+    # M-step
+
+    def losses(self, batch: Batch, epoch: int) -> LossTerms:
+        """Eq. 16: contrast (13), cross-supervision (10), entropy regularisation (11) and alignment (15)."""
+        options, generator = self.settings, self.parts.generator
+        strong, weak = self.parts.views.strong, self.parts.views.weak
+        first = strong(batch.images, generator)
+        twin, other = (strong, weak) if options.views == "strong-strong" else (weak, strong)
+        second, third = twin(batch.images, generator), other(batch.images, generator)
+        pool = torch.cat([third, first, second]) if options.mix_sources == "all" else third
+        plan = draw_mix(
+            len(pool),
+            generator,
+            alpha=options.mix_alpha,
+            per_sample=options.mix_per_sample,
+            dominant=options.mix_dominant,
+        )
+
+        # One forward for all views, so that batch norm sees them together.
+        unmixed = [third] if options.forward_unmixed else []
+        out = self.parts.net(torch.cat([first, second, mix(pool, plan), *unmixed]))
+        b, m = len(batch.images), len(pool)
+        logits1, logits2, mixed_logits, *_ = out.logits.split([b, b, m, *map(len, unmixed)])
+        embeddings1, embeddings2, mixed_embeddings, *_ = out.embeddings.split([b, b, m, *map(len, unmixed)])
+
+        targets1, targets2, mean_targets = self._targets(batch, logits1, logits2, epoch)
+        mixed_targets = mix(mean_targets.repeat(m // b, 1), plan)
+        regularised = [logits1, logits2, mixed_logits] if options.entropy_views == "strong+mix" else [logits1, logits2]
+        predictions = torch.cat(regularised)
+        align_class, align_mixture = alignment(mixed_logits, self._mixture_logits(mixed_embeddings), mixed_targets)
+        return {
+            "contrast": options.weight_contrast * info_nce(embeddings1, embeddings2, options.tau),
+            "cross": options.weight_cross * cross_supervision(logits1, logits2, targets1, targets2),
+            "marginal_entropy": options.weight_entropy * negative_marginal_entropy(predictions),
+            "mean_entropy": options.weight_entropy * mean_entropy(predictions),
+            "align_class": options.weight_align * align_class,
+            "align_mixture": options.weight_align * align_mixture,
+        }
+
+    def _targets(self, batch: Batch, logits1: Tensor, logits2: Tensor, epoch: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Eq. 9 for both views, and the average of both that mixup uses; the given labels in the first epochs."""
+        one_hot = F.one_hot(batch.labels, self.parts.num_classes).to(logits1)
+        if epoch < self.label_epochs:
+            return one_hot, one_hot, one_hot
+        predictions1, predictions2 = logits1.detach().softmax(1), logits2.detach().softmax(1)
+        clean = self.clean[batch.index]
+        for_cross = clean * self._label_scale(self.settings.label_scale_cross)
+        for_mix = clean * self._label_scale(self.settings.label_scale_mix)
+        return (
+            bootstrap_targets(one_hot, for_cross, predictions1),
+            bootstrap_targets(one_hot, for_cross, predictions2),
+            bootstrap_targets(one_hot, for_mix, (predictions1 + predictions2) / 2),
+        )
+
+    def _label_scale(self, kind: str) -> Tensor | float:
+        return (self.clean > 0.5).float().mean() if kind == "clean_fraction" else 1.0
+
+    def after_step(self) -> None:
+        """Nothing follows the weights: the mixture moves in the E-step alone."""
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Mixture and clean probabilities."""
+        return {"means": self.means, "variances": self.variances, "clean": self.clean}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Restore them."""
+        self.means, self.variances = state["means"].to(self.means), state["variances"].to(self.variances)
+        self.clean = state["clean"].to(self.clean)

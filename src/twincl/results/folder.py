@@ -1,0 +1,117 @@
+"""The run folder: what is in it, how it comes to be, and that nothing in it is overwritten unasked."""
+
+import csv
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from twincl import __version__
+from twincl.errors import InputError
+from twincl.files import atomic_path, write_json, write_text
+
+CONFIG, METRICS, SUMMARY = "config.yaml", "metrics.jsonl", "summary.json"
+ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT = (
+    "label_issues.csv",
+    "environment.json",
+    "skipped_images.csv",
+    "checkpoint.pt",
+)
+MODEL = ("model.safetensors", "model.json")
+EVERYTHING = (CONFIG, METRICS, SUMMARY, ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT, *MODEL)
+
+
+def check_output(folder: Path, *, force: bool, resume: bool) -> None:
+    """Refuse a folder whose content would be lost; changes nothing.
+
+    Raises:
+        InputError: it is a file; it holds a run and neither `force` nor `resume` was asked for; it holds something that
+            is not a run.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"the output {folder} is a file; choose a folder")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    if not (folder / CONFIG).is_file():
+        raise InputError(f"the folder {folder} holds other files and no run; choose a new folder for --output")
+    if not force and not resume:
+        raise InputError(f"the folder {folder} holds a run; pass --resume to go on with it or --force to replace it")
+
+
+def open_folder(folder: Path, *, force: bool) -> None:
+    """Create the folder, with `force` removing the files of an earlier run (and no others)."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if force:
+            for name in EVERYTHING:
+                (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"the output folder {folder} cannot be written: {error.strerror}") from None
+
+
+def write_metrics(folder: Path, history: list[dict[str, Any]]) -> None:
+    """`metrics.jsonl`: one object an epoch."""
+    lines = [json.dumps(record, allow_nan=False) for record in history]
+    write_text(folder / METRICS, "".join(line + "\n" for line in lines))
+
+
+def write_issues(folder: Path, table: pd.DataFrame) -> None:
+    """`label_issues.csv`: one row a training image, the most suspect first."""
+    with atomic_path(folder / ISSUES) as temporary:
+        table.to_csv(temporary, index=False)
+
+
+def write_skipped(folder: Path, broken: list[tuple[str, str]]) -> None:
+    """`skipped_images.csv`: images that could not be decoded and why; no file when all could."""
+    if broken:
+        with (
+            atomic_path(folder / SKIPPED) as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
+            csv.writer(file).writerows([("file_name", "reason"), *broken])
+
+
+def environment(device: torch.device, amp: bool) -> dict[str, Any]:
+    """What the run ran on: versions, machine, threads, date and command."""
+    return {
+        "twincl": __version__,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in ("torch", "numpy", "scikit-learn", "pandas", "pillow")},
+        "platform": platform.platform(),
+        "processor": processor_name(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
+        "amp": amp,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": sys.argv,
+    }
+
+
+def write_environment(folder: Path, device: torch.device, amp: bool) -> None:
+    """`environment.json`."""
+    write_json(folder / ENVIRONMENT, environment(device, amp))
+
+
+def processor_name() -> str:
+    """The processor's name as the system tells it."""
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

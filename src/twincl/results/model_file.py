@@ -1,0 +1,74 @@
+"""A trained classifier on disk: `model.safetensors` with the weights, `model.json` with what is needed to use them."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from twincl.augment.views import POLICIES, Views
+from twincl.errors import InputError
+from twincl.files import atomic_path, write_json
+from twincl.nets.registry import create_encoder
+from twincl.nets.twin import TwinNet
+
+WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
+
+
+class Model(NamedTuple):
+    """A trained network with what surrounds it."""
+
+    net: TwinNet  # in evaluation mode
+    views: Views
+    classes: tuple[str, ...]
+    channels: int
+    img_size: int
+
+
+def save_model(folder: Path, net: TwinNet, description: dict[str, Any]) -> None:
+    """Write weights and description into `folder`.
+
+    `description` has: encoder, shortcut, feat_dim, head_bn, dropout, classes, channels, img_size, mean, std.
+    """
+    tensors = {name: value.contiguous().cpu() for name, value in net.state_dict().items()}
+    with atomic_path(folder / WEIGHTS) as temporary:
+        save_file(tensors, temporary)
+    write_json(folder / DESCRIPTION, description)
+
+
+def load_model(folder: Path, device: torch.device) -> Model:
+    """Read what `save_model` wrote; executes nothing.
+
+    Raises:
+        InputError: there is no model in the folder, or its two files do not fit each other.
+    """
+    weights, description = folder / WEIGHTS, folder / DESCRIPTION
+    for file in (weights, description):
+        if not file.is_file():
+            raise InputError(
+                f"{folder} holds no trained model ({file.name} is missing); give the --output of a training"
+            )
+    try:
+        about = json.loads(description.read_text(encoding="utf-8"))
+        encoder = create_encoder(
+            about["encoder"],
+            channels=about["channels"],
+            img_size=about["img_size"],
+            shortcut=about["shortcut"],
+        )
+        net = TwinNet(
+            encoder,
+            len(about["classes"]),
+            feat_dim=about["feat_dim"],
+            head_bn=about["head_bn"],
+            dropout=about["dropout"],
+        )
+        net.load_state_dict(load_file(weights))
+        views = Views(POLICIES["natural"], tuple(about["mean"]), tuple(about["std"]))
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"the model in {folder} cannot be loaded ({type(error).__name__}: {error})") from error
+    net.to(device).eval()
+    return Model(net, views, tuple(about["classes"]), about["channels"], about["img_size"])

@@ -1,0 +1,71 @@
+"""Where to compute and in which precision: chosen by measuring, never by guessing."""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import torch
+from torch.nn import functional as F
+
+from twincl.errors import InputError
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto` takes CUDA where there is one; anything else is PyTorch's own name for a device."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"device '{name}' cannot be used ({reason}); try --device cpu") from None
+    return device
+
+
+def mixed_precision_pays(device: torch.device) -> bool:
+    """Whether a bfloat16 convolution, forward and backward, is clearly faster than a float32 one here.
+
+    Processors without bfloat16 arithmetic emulate it, tens of times slower; those with it gain a factor of two or
+    more, so that the answer does not hang on the noise of the measurement.
+    """
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    if device.type != "cpu":
+        return False
+    image = torch.ones(16, 64, 16, 16).contiguous(memory_format=torch.channels_last)
+    kernel = torch.ones(64, 64, 3, 3, requires_grad=True)
+
+    def seconds(enabled: bool) -> float:
+        def step() -> None:
+            with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+                total = F.conv2d(image, kernel, padding=1).float().sum()
+            total.backward()  # type: ignore[no-untyped-call]
+
+        return best_seconds(step, repeats=3)
+
+    return seconds(True) < 0.8 * seconds(False)
+
+
+def best_seconds(step: Callable[[], None], repeats: int) -> float:
+    """Shortest of several timings of `step`, after one that does not count."""
+    step()
+    timings = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        step()
+        timings.append(time.perf_counter() - start)
+    return min(timings)
+
+
+def precision(device: torch.device, amp: bool) -> AbstractContextManager[object]:
+    """The autocast context of a forward pass."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=amp)
+
+
+def seed_everything(seed: int) -> None:
+    """Same seed, same machine, same numbers: seeds PyTorch's global generator and asks for repeatable kernels."""
+    torch.manual_seed(seed)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    torch.use_deterministic_algorithms(True, warn_only=True)

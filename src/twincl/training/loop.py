@@ -1,0 +1,115 @@
+"""The training loop. It knows no method: a method is asked for losses and, now and then, for its expectation step."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from twincl.augment.views import Views
+from twincl.data.batches import Batch, Batches
+from twincl.errors import TrainingError
+from twincl.methods.method import Method, Snapshot, Verdict
+from twincl.nets.twin import TwinNet
+from twincl.training.device import precision
+from twincl.training.snapshot import take_snapshot
+
+
+@dataclass
+class TrainState:
+    """Everything that moves while training, in one place: this is what a checkpoint holds."""
+
+    net: TwinNet
+    optimizer: torch.optim.Optimizer
+    method: Method
+    generator: torch.Generator  # of views and mixup
+    epoch: int = 0  # epochs finished
+
+
+class Epoch(NamedTuple):
+    """What a finished epoch tells those who listen."""
+
+    number: int  # from one
+    learning_rate: float
+    losses: dict[str, float]  # mean of each term
+    train_seconds: float  # steps and expectation step, without anything a listener does
+    snapshot: Snapshot | None  # where the epoch ended with an expectation step, the last always does
+    verdict: Verdict | None
+
+
+StepListener = Callable[[int, int], None]  # step from one, steps in the epoch
+
+
+def fit(
+    state: TrainState,
+    views: Views,
+    batches: Batches,
+    *,
+    epochs: int,
+    seed: int,
+    amp: bool,
+    schedule: Callable[[int], float],
+    on_step: StepListener | None = None,
+) -> Iterator[Epoch]:
+    """Algorithm 1, one epoch for each item taken from the iterator; goes on from `state.epoch`.
+
+    Args:
+        state: moved in place.
+        views: the augmentations, of which the loop itself uses only the plain one.
+        batches: the training set with its given labels.
+        epochs: number of epochs in all.
+        seed: of the order of the samples.
+        amp: compute forward passes in bfloat16.
+        schedule: learning rate of a step, counted from zero over the whole training.
+        on_step: called after each step.
+
+    Raises:
+        TrainingError: a loss term is no longer finite.
+    """
+
+    def expectation() -> tuple[Snapshot, Verdict]:
+        snapshot = take_snapshot(state.net, views, batches.in_order(), amp=amp)
+        return snapshot, state.method.expectation(snapshot)
+
+    steps = batches.steps_per_epoch
+    if state.epoch == 0:
+        expectation()
+    state.net.train()
+    for epoch in range(state.epoch, epochs):
+        start = time.perf_counter()
+        sums: dict[str, torch.Tensor] = {}
+        for step, batch in enumerate(batches.shuffled(seed, epoch)):
+            rate = schedule(epoch * steps + step)
+            terms = _descend(state, batch, rate=rate, amp=amp)
+            for name, value in terms.items():
+                sums[name] = sums[name] + value if name in sums else value
+            if on_step:
+                on_step(step + 1, steps)
+        losses = {name: float(value) / steps for name, value in sums.items()}
+        _require_finite(losses, epoch)
+        state.epoch = epoch + 1
+        due = state.epoch % state.method.update_every == 0 or state.epoch == epochs
+        snapshot, verdict = expectation() if due else (None, None)
+        yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, verdict)
+
+
+def _descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> dict[str, torch.Tensor]:
+    """One step of the optimiser on the sum of the method's terms; returns them detached."""
+    for group in state.optimizer.param_groups:
+        group["lr"] = rate
+    with precision(batch.images.device, amp):
+        terms = state.method.losses(batch, state.epoch)
+    state.optimizer.zero_grad(set_to_none=True)
+    torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
+    state.optimizer.step()
+    state.method.after_step()
+    return {name: value.detach() for name, value in terms.items()}
+
+
+def _require_finite(losses: dict[str, float], epoch: int) -> None:
+    for name, value in losses.items():
+        if not (abs(value) < float("inf")):
+            raise TrainingError(
+                f"the loss term '{name}' became {value} in epoch {epoch + 1}; try a lower --lr or --no-amp"
+            )

@@ -1,0 +1,104 @@
+"""Eq. 8: what the two-component mixture says, and what it says of input on which it can say nothing."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twincl.core.detection import MIN_SAMPLES, clean_probability, clean_probability_per_class
+
+
+def two_modes(wrong: int, clean: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(0.1, 0.03, wrong), rng.normal(0.8, 0.05, clean)])
+
+
+def test_two_modes_are_told_apart_and_the_higher_is_clean() -> None:
+    fit = clean_probability(two_modes(300, 700))
+    assert (fit.probability[:300] < 0.01).all()
+    assert (fit.probability[300:] > 0.99).all()
+    assert fit.means == pytest.approx((0.1, 0.8), abs=0.02)
+    assert fit.deviations == pytest.approx((0.03, 0.05), abs=0.01)
+    assert fit.weights == pytest.approx((0.3, 0.7), abs=0.01)
+
+
+def test_probability_is_bayes_rule_on_the_fitted_components() -> None:
+    rng = np.random.default_rng(1)
+    scores = np.concatenate([rng.normal(0.3, 0.1, 400), rng.normal(0.6, 0.1, 600)])
+    fit = clean_probability(scores, monotone=False)
+    assert fit.means and fit.deviations and fit.weights
+    for score, probability in zip(scores[::97], fit.probability[::97], strict=True):
+        density = [
+            w / s * math.exp(-((score - m) ** 2) / (2 * s * s))
+            for m, s, w in zip(fit.means, fit.deviations, fit.weights, strict=True)
+        ]
+        assert probability == pytest.approx(density[1] / sum(density), abs=1e-6)
+
+
+@given(st.integers(0, 2**31), st.floats(0.02, 0.3), st.floats(0.02, 0.3), st.floats(0.1, 0.9))
+@settings(max_examples=30, deadline=None)
+def test_monotone_means_a_higher_score_is_never_less_clean(seed: int, s0: float, s1: float, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    count = int(400 * share)
+    scores = np.concatenate([rng.normal(0.2, s0, count), rng.normal(0.8, s1, 400 - count)])
+    probability = clean_probability(scores).probability
+    ordered = probability[np.argsort(scores)]
+    assert (np.diff(ordered) >= -1e-12).all()
+    assert ((probability >= 0) & (probability <= 1)).all()
+
+
+def test_without_monotone_the_broad_component_takes_the_best_scores() -> None:
+    """The defect that `monotone` mends, shown: a narrow clean mode inside a broad wrong one."""
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.normal(0.4, 0.25, 500), rng.normal(0.7, 0.01, 500)])
+    best = scores.argmax()
+    assert clean_probability(scores, monotone=False).probability[best] < 0.1
+    assert clean_probability(scores, monotone=True).probability[best] > 0.9
+
+
+def test_rescaling_is_affine() -> None:
+    scores = two_modes(200, 200)
+    one, other = clean_probability(scores), clean_probability(scores * 7 - 3)
+    np.testing.assert_allclose(one.probability, other.probability, atol=1e-6)
+    raw = clean_probability(scores, rescale=False)
+    np.testing.assert_allclose(one.probability > 0.5, raw.probability > 0.5)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([]),
+        np.array([0.5]),
+        np.linspace(0, 1, MIN_SAMPLES - 1),
+        np.full(1000, 0.3),
+        np.full(1000, 0.3) + 1e-12 * np.arange(1000),
+        np.random.default_rng(0).normal(0.5, 0.1, 1000),
+    ],
+    ids=["empty", "one", "tiny", "constant", "almost constant", "one mode"],
+)
+def test_no_evidence_means_every_label_is_trusted(scores: np.ndarray) -> None:
+    fit = clean_probability(scores)
+    assert fit.means is None
+    assert len(fit.probability) == len(scores)
+    assert (fit.probability == 1).all()
+
+
+def test_a_score_that_is_not_finite_is_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        clean_probability(np.array([0.1, np.nan] * 20))
+
+
+def test_per_class_uses_each_class_own_modes_and_falls_back_to_all() -> None:
+    # Class 0 separates at 0.3, class 1 at 0.7; class 2 has one sample, class 3 is constant.
+    rng = np.random.default_rng(0)
+    first = np.concatenate([rng.normal(0.1, 0.02, 200), rng.normal(0.5, 0.02, 200)])
+    second = np.concatenate([rng.normal(0.5, 0.02, 200), rng.normal(0.9, 0.02, 200)])
+    scores = np.concatenate([first, second, [0.95], np.full(20, 0.1)])
+    labels = np.repeat([0, 1, 2, 3], [400, 400, 1, 20])
+    probability = clean_probability_per_class(scores, labels)
+    assert (probability[200:400] > 0.9).all(), "0.5 is clean in class 0"
+    assert (probability[400:600] < 0.1).all(), "0.5 is wrong in class 1"
+    overall = clean_probability(scores).probability
+    np.testing.assert_array_equal(probability[800:], overall[800:])

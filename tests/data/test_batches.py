@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+import torch
+from picture import save
+
+from twincl.data.batches import Batches
+from twincl.data.dataset import RawSplit
+from twincl.data.images import MemoryImages, load_images
+from twincl.errors import InputError
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    paths = [save(folder / f"{row}.png", seed=row) for row in range(11)]
+    return RawSplit(paths, None, [path.name for path in paths])
+
+
+def batches(raw, memory_limit=2**30, workers=0, batch_size=4):
+    images = load_images(raw, size=8, channels=3, memory_limit=memory_limit).images
+    labels = np.arange(100, 100 + len(raw))
+    return Batches(images, labels, batch_size=batch_size, device=CPU, workers=workers)
+
+
+def joined(served):
+    parts = list(served)
+    return tuple(torch.cat([getattr(part, name) for part in parts]) for name in ("index", "images", "labels"))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_streaming_equals_memory(raw, workers):
+    memory, stream = batches(raw), batches(raw, memory_limit=0, workers=workers)
+    for epoch in (0, 1, 0):
+        for left, right in zip(memory.shuffled(3, epoch), stream.shuffled(3, epoch), strict=True):
+            assert torch.equal(left.index, right.index)
+            assert torch.equal(left.images, right.images)
+            assert torch.equal(left.labels, right.labels)
+    for left, right in zip(joined(memory.in_order()), joined(stream.in_order()), strict=True):
+        assert torch.equal(left, right)
+
+
+def test_order_is_a_function_of_seed_and_epoch(raw):
+    served = batches(raw)
+    first = joined(served.shuffled(0, 0))[0]
+    assert torch.equal(first, joined(batches(raw).shuffled(0, 0))[0])
+    assert not torch.equal(first, joined(served.shuffled(0, 1))[0])
+    assert not torch.equal(first, joined(served.shuffled(1, 0))[0])
+
+
+def test_contents(raw):
+    served = batches(raw)
+    assert served.steps_per_epoch == 2
+    sizes = [len(batch.index) for batch in served.shuffled(0, 0)]
+    assert sizes == [4, 4]
+    index, images, labels = joined(served.in_order())
+    assert index.tolist() == list(range(11))
+    assert labels.tolist() == list(range(100, 111))
+    assert images.shape == (11, 3, 8, 8)
+    assert images.dtype == torch.uint8
+    index, images, labels = joined(served.shuffled(0, 0))
+    assert len(set(index.tolist())) == 8
+    assert torch.equal(labels, index + 100)
+    assert torch.equal(images, joined(served.in_order())[1][index])
+
+
+@pytest.mark.parametrize("memory_limit", [0, 2**30])
+def test_global_generators_are_not_touched(raw, memory_limit):
+    before, numpy_before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    served = batches(raw, memory_limit, workers=1)
+    list(served.shuffled(0, 0))
+    list(served.in_order())
+    assert torch.equal(before, torch.get_rng_state())
+    assert np.array_equal(numpy_before, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_an_epoch_left_early_and_one_within_another(raw):
+    memory, stream = batches(raw), batches(raw, memory_limit=0, workers=1, batch_size=2)
+    next(stream.shuffled(0, 0))
+    whole = joined(memory.in_order())[1]
+    for batch in stream.shuffled(0, 1):
+        assert torch.equal(batch.images, whole[batch.index])
+        assert torch.equal(joined(stream.in_order())[1], whole)
+    served = joined(stream.shuffled(0, 0))
+    assert torch.equal(served[1], whole[served[0]])
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_decoding_error_in_a_worker_names_the_file(raw, tmp_path, workers):
+    paths = [save(tmp_path / f"{row}.png", seed=row) for row in range(4)]
+    served = batches(RawSplit(paths, None, [path.name for path in paths]), memory_limit=0, workers=workers)
+    paths[2].write_bytes(b"broken")
+    with pytest.raises(InputError) as caught:
+        list(served.in_order())
+    assert str(caught.value).startswith("the image 2.png can no longer be decoded")
+    assert "Traceback" not in str(caught.value)
+
+
+def test_too_few_images():
+    images = MemoryImages(np.zeros((3, 4, 4), np.uint8))
+    with pytest.raises(
+        InputError, match="3 training images are fewer than one batch of 8; pass --batch-size 3 or less"
+    ):
+        Batches(images, np.zeros(3), batch_size=8, device=CPU)
+    with pytest.raises(InputError, match="at least 1"):
+        Batches(images, np.zeros(3), batch_size=0, device=CPU)
+    with pytest.raises(ValueError, match="3 images but 2 labels"):
+        Batches(images, np.zeros(2), batch_size=1, device=CPU)
