@@ -201,7 +201,7 @@ PRESETS: dict[str, Values] = {
     "default": {},
     "paper": _PAPER,
     "official": _OFFICIAL,
-    # The released configurations as they ran: 256 on each of four devices, which divides the contrastive gradient by four.
+    # The released configurations as they ran: 256 on each of four devices, the contrastive gradient divided by four.
     "official-4gpu": merge(_OFFICIAL, {"optim": {"batch_size": 1024}, "tcl": {"weight_contrast": 0.25}}),
     "official-c100": merge(_OFFICIAL, {"tcl": {"gmm_scope": "per_class", "label_scale_mix": "none"}}),
 }

@@ -140,5 +140,7 @@ def test_targets_are_distributions_between_label_and_prediction(size: tuple[int,
 
 def test_no_gradient_flows_through_targets() -> None:
     logits = draw(4, 3).requires_grad_()
-    targets = bootstrap_targets(F.one_hot(torch.zeros(4, dtype=torch.long), 3).double(), torch.rand(4), logits.softmax(1))
+    targets = bootstrap_targets(
+        F.one_hot(torch.zeros(4, dtype=torch.long), 3).double(), torch.rand(4), logits.softmax(1)
+    )
     assert not targets.requires_grad

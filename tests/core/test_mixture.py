@@ -96,7 +96,7 @@ def test_hard_predictions_give_class_averages() -> None:
 
 @pytest.mark.parametrize(("k", "peak"), [(10, 0.904), (14, 0.851), (50, 0.547), (100, 0.365), (1000, 0.052)])
 def test_highest_posterior_of_simplex_means(k: int, peak: float) -> None:
-    """With sigma = 0.25 and means as far apart as can be, even the best posterior is well below one for many classes."""
+    """With sigma = 0.25 and means as far apart as can be, the best posterior falls with the number of classes."""
     corners = torch.eye(k, dtype=torch.float64) - 1 / k
     mu = F.normalize(corners, dim=1)
     assert float(posterior(mixture_logits(mu, mu, 0.25)).max()) == pytest.approx(peak, abs=1e-3)

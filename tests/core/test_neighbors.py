@@ -26,7 +26,8 @@ def test_votes_match_their_naive_twin(k: int) -> None:
     queries, keys, labels = unit(6, 4, 0), unit(20, 4, 1), torch.arange(20) % 3
     votes = knn_votes(queries, keys, labels, 3, k=k, temperature=0.1)
     for i, query in enumerate(queries):
-        ranked = sorted(((float(query @ key), int(label)) for key, label in zip(keys, labels, strict=True)), reverse=True)
+        pairs = zip(keys @ query, labels, strict=True)
+        ranked = sorted(((float(cosine), int(label)) for cosine, label in pairs), reverse=True)
         weights = [(math.exp(cosine / 0.1), label) for cosine, label in ranked[: min(k, 20)]]
         total = sum(weight for weight, _ in weights)
         for c in range(3):

@@ -140,7 +140,8 @@ def demo(
             )
         )
     print(
-        f"\n{table(rows)}\n\nTest accuracy is the mean of the last five epochs. The wrong labels, the most suspect first:"
+        f"\n{table(rows)}\n\nTest accuracy is the mean of the last five epochs.\n"
+        "The labels, the most suspect first:"
     )
     print(f"  {output / 'tcl' / 'label_issues.csv'}")
 

@@ -9,7 +9,7 @@ def nearest(queries: Tensor, keys: Tensor, k: int, *, chunk: int = 1024) -> tupl
 
     Rows have unit length. Memory is chunk x M at any moment, whatever N is.
     """
-    found = [torch.topk(part @ keys.T, k, dim=1) for part in queries.split(chunk)]
+    found = [torch.topk(part @ keys.T, k, dim=1) for part in torch.split(queries, chunk)]
     return torch.cat([top.values for top in found]), torch.cat([top.indices for top in found])
 
 

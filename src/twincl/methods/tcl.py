@@ -27,6 +27,8 @@ from twincl.core.targets import bootstrap_targets
 from twincl.data.batches import Batch
 from twincl.methods.method import LossTerms, Parts, Snapshot, Verdict
 
+LabelScale = Literal["none", "sqrt_clean_fraction", "clean_fraction"]  # 1, or from the share of labels judged clean
+
 
 @dataclass(frozen=True)
 class TCLSettings:
@@ -37,8 +39,8 @@ class TCLSettings:
     gmm_scope: Literal["auto", "global", "per_class"] = "auto"  # auto: per class from 50 classes of 100 samples on
     gmm_rescale: bool = True  # bring scores to [0, 1] before the two-component fit
     gmm_monotone: bool = True  # a higher posterior never means a lower clean probability
-    label_scale_cross: Literal["none", "clean_fraction"] = "none"  # factor on w in the cross-supervision targets
-    label_scale_mix: Literal["none", "clean_fraction"] = "none"  # factor on w in the mixup targets
+    label_scale_cross: LabelScale = "none"  # factor on w in the targets of cross-supervision
+    label_scale_mix: LabelScale = "none"  # factor on w in the targets of mixup
     label_epochs: Annotated[int, Ge(0)] | None = None  # first epochs on the given labels; None: a tenth of all
     update_every: Annotated[int, Ge(1)] = 1  # epochs from one E-step to the next
     views: Literal["strong-strong", "strong-weak"] = "strong-strong"  # the pair that is contrasted and swapped
@@ -153,8 +155,9 @@ class TCL:
             bootstrap_targets(one_hot, for_mix, (predictions1 + predictions2) / 2),
         )
 
-    def _label_scale(self, kind: str) -> Tensor | float:
-        return (self.clean > 0.5).float().mean() if kind == "clean_fraction" else 1.0
+    def _label_scale(self, kind: LabelScale) -> Tensor:
+        power = {"none": 0.0, "sqrt_clean_fraction": 0.5, "clean_fraction": 1.0}[kind]
+        return (self.clean > 0.5).float().mean() ** power
 
     def after_step(self) -> None:
         """Nothing follows the weights: the mixture moves in the E-step alone."""

@@ -12,7 +12,7 @@ Labels = NDArray[np.int64]
 def is_issue(verdict: Verdict, given: Labels) -> NDArray[np.bool_]:
     """(N,) whether the label is judged wrong: unlikely to be clean, and the classifier says something else."""
     predicted = verdict.class_probabilities.argmax(1).numpy()
-    return (verdict.clean_probability.numpy() < 0.5) & (predicted != given)
+    return np.asarray((verdict.clean_probability.numpy() < 0.5) & (predicted != given), dtype=np.bool_)
 
 
 def corrected_labels(verdict: Verdict, given: Labels) -> Labels:
