@@ -4,6 +4,7 @@ This module and `run` are the edge: below them code takes plain arguments. A fie
 run from the data and the device; `config.yaml` of a run holds what was chosen.
 """
 
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -22,9 +23,9 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Section(BaseModel):
-    """A part of the configuration: frozen, no unknown keys."""
+    """A part of the configuration: frozen, no unknown keys, every number finite."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class DataSettings(Section):
@@ -52,7 +53,7 @@ class NoiseSettings(Section):
     rate: Share = 0.0
     include_own: bool = True  # symmetric noise may redraw the right class, as in the literature
     matrix: str | None = None  # .npy or .csv file with the transition matrix of type "matrix"
-    seed: int | None = None  # None: the run's seed
+    seed: Annotated[int, Field(ge=0)] | None = None  # None: the run's seed
 
 
 class ModelSettings(Section):
@@ -229,13 +230,14 @@ def build_config(*, preset: str | None = None, file: Path | None = None, setting
         InputError: an unknown preset or key, a value of the wrong type or range, an unreadable file.
     """
     from_file = _read_yaml(file) if file else {}
-    name = preset or from_file.get("preset") or "default"
+    name = str(preset or settings.get("preset") or from_file.get("preset") or "default")
     if name not in PRESETS:
-        raise InputError(f"unknown preset '{name}': {nearest(str(name), list(PRESETS))}")
-    nested: Values = {"preset": name}
+        raise InputError(f"unknown preset '{name}': {nearest(name, list(PRESETS))}")
+    nested: Values = {}
     for key, value in settings.items():
         section, _, inner = key.partition(".")
         nested = merge(nested, {section: {inner: value}} if inner else {section: value})
+    nested["preset"] = name
     _refuse_unknown(_dotted(from_file), where=f" in {file}")
     _refuse_unknown(settings, where="")
     try:
@@ -243,7 +245,7 @@ def build_config(*, preset: str | None = None, file: Path | None = None, setting
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"] if isinstance(part, str) and "[" not in part)
-        raise InputError(f"the value {first['input']!r} of {key} cannot be used: {first['msg']}") from None
+        raise InputError(f"the value {reprlib.repr(first['input'])} of {key} cannot be used: {first['msg']}") from None
 
 
 def parse_assignments(assignments: Iterable[str]) -> Values:
@@ -255,7 +257,7 @@ def parse_assignments(assignments: Iterable[str]) -> Values:
             raise InputError(f"--set needs section.key=value, not '{assignment}'")
         try:
             settings[key.strip()] = _number(yaml.safe_load(text))
-        except yaml.YAMLError:
+        except Exception:  # besides its own errors, PyYAML lets those of the values through
             raise InputError(f"the value in --set '{assignment}' is not valid YAML") from None
     return settings
 
@@ -278,7 +280,7 @@ def _read_yaml(file: Path) -> Values:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the configuration file {file} cannot be read: {error}") from None
-    except yaml.YAMLError as error:
+    except Exception as error:  # besides its own errors, PyYAML lets those of the values through
         raise InputError(f"the configuration file {file} is not valid YAML: {' '.join(str(error).split())}") from None
     if content is None:
         return {}

@@ -1,5 +1,6 @@
 """The command line: parse, call, print. No logic of its own, and no heavy import before a command needs it."""
 
+import io
 import sys
 
 import typer
@@ -10,6 +11,8 @@ from twincl.errors import InputError, TrainingError
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every foreseeable failure is one sentence on stderr and an exit code, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file name must not end a training
     try:
         code = app(arguments, standalone_mode=False)
     except typer.TyperException as error:  # unknown option, missing argument, value of the wrong type

@@ -13,7 +13,6 @@ app = typer.Typer(
     name="twincl",
     help="Train image classifiers on labels nobody trusts; find and fix the wrong ones.",
     epilog="Start with: twincl demo --output runs/demo",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -26,13 +25,16 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def common(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
     """Train image classifiers on labels nobody trusts; find and fix the wrong ones."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()
@@ -139,10 +141,7 @@ def demo(
                 f"{summary['train_seconds']:.0f}",
             )
         )
-    print(
-        f"\n{table(rows)}\n\nTest accuracy is the mean of the last five epochs.\n"
-        "The labels, the most suspect first:"
-    )
+    print(f"\n{table(rows)}\n\nTest accuracy is the mean of the last five epochs.\nThe labels, the most suspect first:")
     print(f"  {output / 'tcl' / 'label_issues.csv'}")
 
 
@@ -263,9 +262,9 @@ def _summary_text(summary: dict[str, Any], output: Path) -> str:
             f"(mean of the last five epochs, ± {summary['test_accuracy_last5_std']:.2%})"
         )
     lines.append(
-        f"wrong labels       {summary['noise_rate_estimate']:.1%} estimated, {summary['num_label_issues']} of "
-        f"{summary['num_train']}"
-        + (f"; {summary['noise_rate_actual']:.1%} actual" if "noise_rate_actual" in summary else "")
+        f"wrong labels       {summary['noise_rate_estimate']:.1%} estimated"
+        + (f", {summary['noise_rate_actual']:.1%} actual" if "noise_rate_actual" in summary else "")
+        + f"; {summary['num_label_issues']} of {summary['num_train']} images have another label suggested"
     )
     if summary.get("detection_auroc") is not None:
         lines.append(f"detection AUROC    {summary['detection_auroc']:.4f}")

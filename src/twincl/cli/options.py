@@ -32,7 +32,7 @@ NoiseType = Annotated[
     str | None, typer.Option("--noise", help="Simulate noise: symmetric, asymmetric, pair, matrix, instance.")
 ]
 NoiseRate = Annotated[float | None, typer.Option(help="Share of labels to disturb, 0 to 1.")]
-Split = Annotated[str | None, typer.Option(help="train or test.  [default: test where there is one]")]
+Split = Annotated[str | None, typer.Option(help="train, val or test.  [default: test where there is one]")]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Any other setting; may be repeated."),
@@ -60,7 +60,10 @@ FLAGS = {  # flag of `twincl train` -> setting
     "weight_decay": "optim.weight_decay",
 }
 
+AUTOMATIC = ("model", "augment")
+
 
 def settings_of(flags: dict[str, Any]) -> dict[str, Any]:
-    """The settings behind the flags that were given; `auto` leaves the choice to the run."""
-    return {FLAGS[flag]: value for flag, value in flags.items() if value is not None and value != "auto"}
+    """The settings behind the flags that were given; `auto` leaves the choice to the run, whatever a file says."""
+    given = {flag: value for flag, value in flags.items() if value is not None}
+    return {FLAGS[flag]: None if flag in AUTOMATIC and value == "auto" else value for flag, value in given.items()}

@@ -8,8 +8,8 @@ from twincl.errors import InputError
 def hold_out(labels: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Split the indices of `labels` (N,) into sorted training and test indices, each class alike.
 
-    The test part has round(share * N) images, or fewer where small classes cannot give: every class keeps one
-    training image, and two if it has three or more. The choice is a function of the arguments alone.
+    The test part has round(share * N) images, or fewer where small classes cannot give: every class keeps two
+    training images, or the one it has. The choice is a function of the arguments alone.
 
     Raises:
         InputError: `share` is not in [0, 1).
@@ -27,7 +27,7 @@ def hold_out(labels: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, n
 
 def _quota(counts: np.ndarray, share: float) -> np.ndarray:
     """How many to hold out of each class, (K,): the share rounded down, then one more by largest remainder."""
-    limit = np.where(counts >= 3, counts - 2, counts - 1)
+    limit = np.maximum(counts - 2, 0)
     wanted = share * counts
     take = np.minimum(np.floor(wanted + 1e-9).astype(np.int64), limit)
     missing = round(share * int(counts.sum())) - int(take.sum())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import torch
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -37,6 +37,10 @@ class TCLSettings:
     tau: Annotated[float, Gt(0)] = 0.25  # temperature of the contrastive loss, and sigma where that is "tau"
     sigma: Literal["tau", "per_class", "per_class_eq6"] = "tau"  # sigma_k: fixed, Eq. 4 in Eq. 5, Eq. 4 in Eq. 6
     gmm_scope: Literal["auto", "global", "per_class"] = "auto"  # auto: per class from 50 classes of 100 samples on
+    posterior_momentum: Annotated[float, Ge(0), Lt(1)] = (
+        0.0  # moving average over E-steps of the given label's posterior
+    )
+    gmm_score: Literal["posterior", "log_posterior", "log_odds"] = "posterior"  # what the two components are fitted to
     gmm_rescale: bool = True  # bring scores to [0, 1] before the two-component fit
     gmm_monotone: bool = True  # a higher posterior never means a lower clean probability
     label_scale_cross: LabelScale = "none"  # factor on w in the targets of cross-supervision
@@ -59,9 +63,11 @@ class TCLSettings:
 class TCL:
     """Learns a classifier g and representations f whose class mixture tells which given labels are wrong.
 
-    State that survives a step: `means` (K, D) and `variances` (K,) of the mixture, the clean probability
-    `clean` (N,) of every given label.
+    State that survives a step: `means` (K, D) and `variances` (K,) of the mixture, posterior `given` (N,) and clean
+    probability `clean` (N,) of every given label, the number of `updates` so far.
     """
+
+    STATE = ("means", "variances", "given", "clean", "updates")
 
     def __init__(self, parts: Parts, settings: TCLSettings):
         self.parts, self.settings = parts, settings
@@ -70,7 +76,9 @@ class TCL:
         device = parts.labels.device
         self.means = torch.zeros(parts.num_classes, parts.net.feat_dim, device=device)
         self.variances = torch.full((parts.num_classes,), settings.tau, device=device)
+        self.given = torch.zeros(len(parts.labels), device=device)
         self.clean = torch.ones(len(parts.labels), device=device)
+        self.updates = torch.zeros((), dtype=torch.int64)
 
     # E-step
 
@@ -83,15 +91,19 @@ class TCL:
         if self.settings.sigma != "tau":
             self.variances = class_variances(snapshot.embeddings, snapshot.probabilities, self.means)
         given = given_label_posterior(posterior(self._mixture_logits(snapshot.embeddings)), self.parts.labels)
-        self.clean = self._clean_probability(given).to(self.clean)
-        return Verdict(given.cpu(), self.clean.cpu(), snapshot.probabilities.cpu())
+        memory = min(self.settings.posterior_momentum, 1 - 1 / (int(self.updates) + 1))  # a plain mean at first
+        self.given = memory * self.given + (1 - memory) * given
+        self.updates += 1
+        self.clean = self._clean_probability(self.given).to(self.clean)
+        return Verdict(self.given.cpu(), self.clean.cpu(), snapshot.probabilities.cpu())
 
     def _mixture_logits(self, embeddings: Tensor) -> Tensor:
         form = mixture_logits_simplified if self.settings.sigma == "per_class_eq6" else mixture_logits
         return form(embeddings, self.means, self.variances)
 
     def _clean_probability(self, given: Tensor) -> Tensor:
-        scores, labels = given.cpu().numpy(), self.parts.labels.cpu().numpy()
+        score = {"posterior": Tensor.clone, "log_posterior": Tensor.log, "log_odds": Tensor.logit}[self.settings.gmm_score]
+        scores, labels = score(given.clamp(1e-6, 1 - 1e-6)).cpu().numpy(), self.parts.labels.cpu().numpy()
         scope = self.settings.gmm_scope
         guards = {"monotone": self.settings.gmm_monotone, "rescale": self.settings.gmm_rescale}
         if scope == "auto":
@@ -163,10 +175,10 @@ class TCL:
         """Nothing follows the weights: the mixture moves in the E-step alone."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Mixture and clean probabilities."""
-        return {"means": self.means, "variances": self.variances, "clean": self.clean}
+        """Mixture, posteriors and clean probabilities."""
+        return {name: getattr(self, name) for name in self.STATE}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Restore them."""
-        self.means, self.variances = state["means"].to(self.means), state["variances"].to(self.variances)
-        self.clean = state["clean"].to(self.clean)
+        for name in self.STATE:
+            setattr(self, name, state[name].to(getattr(self, name)))
