@@ -20,9 +20,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "tcl.label_scale_cross": "clean_fraction",
         "tcl.label_scale_mix": "clean_fraction",
     },
-    "label scale: root of clean fraction": {
-        "tcl.label_scale_cross": "sqrt_clean_fraction",
-        "tcl.label_scale_mix": "sqrt_clean_fraction",
+    "w from the posterior itself (paper, code)": {"tcl.gmm_score": "posterior"},
+    "the same, label scale: clean fraction (code)": {
+        "tcl.gmm_score": "posterior",
+        "tcl.label_scale_cross": "clean_fraction",
+        "tcl.label_scale_mix": "clean_fraction",
     },
     "sigma per class, Eq. 5": {"tcl.sigma": "per_class"},
     "sigma per class, Eq. 6 (paper)": {"tcl.sigma": "per_class_eq6"},

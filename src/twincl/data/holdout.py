@@ -27,7 +27,7 @@ def hold_out(labels: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, n
 
 def _quota(counts: np.ndarray, share: float) -> np.ndarray:
     """How many to hold out of each class, (K,): the share rounded down, then one more by largest remainder."""
-    limit = np.maximum(counts - 2, 0)
+    limit = np.where(counts >= 2, counts - 2, 0)
     wanted = share * counts
     take = np.minimum(np.floor(wanted + 1e-9).astype(np.int64), limit)
     missing = round(share * int(counts.sum())) - int(take.sum())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import torch
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -27,7 +27,7 @@ from twincl.core.targets import bootstrap_targets
 from twincl.data.batches import Batch
 from twincl.methods.method import LossTerms, Parts, Snapshot, Verdict
 
-LabelScale = Literal["none", "sqrt_clean_fraction", "clean_fraction"]  # 1, or from the share of labels judged clean
+LabelScale = Literal["none", "clean_fraction"]  # factor 1, or the share of labels judged clean
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,7 @@ class TCLSettings:
     tau: Annotated[float, Gt(0)] = 0.25  # temperature of the contrastive loss, and sigma where that is "tau"
     sigma: Literal["tau", "per_class", "per_class_eq6"] = "tau"  # sigma_k: fixed, Eq. 4 in Eq. 5, Eq. 4 in Eq. 6
     gmm_scope: Literal["auto", "global", "per_class"] = "auto"  # auto: per class from 50 classes of 100 samples on
-    posterior_momentum: Annotated[float, Ge(0), Lt(1)] = (
-        0.0  # moving average over E-steps of the given label's posterior
-    )
-    gmm_score: Literal["posterior", "log_posterior", "log_odds"] = "posterior"  # what the two components are fitted to
+    gmm_score: Literal["log_odds", "posterior"] = "log_odds"  # what the two components are fitted to
     gmm_rescale: bool = True  # bring scores to [0, 1] before the two-component fit
     gmm_monotone: bool = True  # a higher posterior never means a lower clean probability
     label_scale_cross: LabelScale = "none"  # factor on w in the targets of cross-supervision
@@ -63,11 +60,11 @@ class TCLSettings:
 class TCL:
     """Learns a classifier g and representations f whose class mixture tells which given labels are wrong.
 
-    State that survives a step: `means` (K, D) and `variances` (K,) of the mixture, posterior `given` (N,) and clean
-    probability `clean` (N,) of every given label, the number of `updates` so far.
+    State that survives a step: `means` (K, D) and `variances` (K,) of the mixture, the clean probability `clean` (N,)
+    of every given label.
     """
 
-    STATE = ("means", "variances", "given", "clean", "updates")
+    STATE = ("means", "variances", "clean")
 
     def __init__(self, parts: Parts, settings: TCLSettings):
         self.parts, self.settings = parts, settings
@@ -76,9 +73,7 @@ class TCL:
         device = parts.labels.device
         self.means = torch.zeros(parts.num_classes, parts.net.feat_dim, device=device)
         self.variances = torch.full((parts.num_classes,), settings.tau, device=device)
-        self.given = torch.zeros(len(parts.labels), device=device)
         self.clean = torch.ones(len(parts.labels), device=device)
-        self.updates = torch.zeros((), dtype=torch.int64)
 
     # E-step
 
@@ -91,19 +86,17 @@ class TCL:
         if self.settings.sigma != "tau":
             self.variances = class_variances(snapshot.embeddings, snapshot.probabilities, self.means)
         given = given_label_posterior(posterior(self._mixture_logits(snapshot.embeddings)), self.parts.labels)
-        memory = min(self.settings.posterior_momentum, 1 - 1 / (int(self.updates) + 1))  # a plain mean at first
-        self.given = memory * self.given + (1 - memory) * given
-        self.updates += 1
-        self.clean = self._clean_probability(self.given).to(self.clean)
-        return Verdict(self.given.cpu(), self.clean.cpu(), snapshot.probabilities.cpu())
+        self.clean = self._clean_probability(given).to(self.clean)
+        return Verdict(given.cpu(), self.clean.cpu(), snapshot.probabilities.cpu())
 
     def _mixture_logits(self, embeddings: Tensor) -> Tensor:
         form = mixture_logits_simplified if self.settings.sigma == "per_class_eq6" else mixture_logits
         return form(embeddings, self.means, self.variances)
 
     def _clean_probability(self, given: Tensor) -> Tensor:
-        score = {"posterior": Tensor.clone, "log_posterior": Tensor.log, "log_odds": Tensor.logit}[self.settings.gmm_score]
-        scores, labels = score(given.clamp(1e-6, 1 - 1e-6)).cpu().numpy(), self.parts.labels.cpu().numpy()
+        if self.settings.gmm_score == "log_odds":
+            given = torch.logit(given, eps=1e-6)
+        scores, labels = given.cpu().numpy(), self.parts.labels.cpu().numpy()
         scope = self.settings.gmm_scope
         guards = {"monotone": self.settings.gmm_monotone, "rescale": self.settings.gmm_rescale}
         if scope == "auto":
@@ -167,15 +160,14 @@ class TCL:
             bootstrap_targets(one_hot, for_mix, (predictions1 + predictions2) / 2),
         )
 
-    def _label_scale(self, kind: LabelScale) -> Tensor:
-        power = {"none": 0.0, "sqrt_clean_fraction": 0.5, "clean_fraction": 1.0}[kind]
-        return (self.clean > 0.5).float().mean() ** power
+    def _label_scale(self, kind: LabelScale) -> Tensor | float:
+        return (self.clean > 0.5).float().mean() if kind == "clean_fraction" else 1.0
 
     def after_step(self) -> None:
         """Nothing follows the weights: the mixture moves in the E-step alone."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Mixture, posteriors and clean probabilities."""
+        """Mixture and clean probabilities."""
         return {name: getattr(self, name) for name in self.STATE}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:

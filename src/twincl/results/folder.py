@@ -39,7 +39,7 @@ def check_output(folder: Path, *, force: bool, resume: bool) -> None:
         raise InputError(f"the output {folder} is a file; choose a folder")
     if not folder.exists() or not any(folder.iterdir()):
         return
-    if not (folder / CONFIG).is_file():
+    if not all((folder / name).is_file() for name in (CONFIG, ENVIRONMENT)):
         raise InputError(f"the folder {folder} holds other files and no run; choose a new folder for --output")
     if not force and not resume:
         raise InputError(f"the folder {folder} holds a run; pass --resume to go on with it or --force to replace it")
@@ -65,7 +65,7 @@ def write_metrics(folder: Path, history: list[dict[str, Any]]) -> None:
 def write_issues(folder: Path, table: pd.DataFrame) -> None:
     """`label_issues.csv`: one row a training image, the most suspect first."""
     with atomic_path(folder / ISSUES) as temporary:
-        table.to_csv(temporary, index=False)
+        table.to_csv(temporary, index=False, errors="surrogateescape")
 
 
 def write_skipped(folder: Path, broken: list[tuple[str, str]]) -> None:
@@ -73,7 +73,7 @@ def write_skipped(folder: Path, broken: list[tuple[str, str]]) -> None:
     if broken:
         with (
             atomic_path(folder / SKIPPED) as temporary,
-            temporary.open("w", newline="", encoding="utf-8") as file,
+            temporary.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file,
         ):
             csv.writer(file).writerows([("file_name", "reason"), *broken])
 

@@ -32,14 +32,14 @@ def issue_table(verdict: Verdict, given: Labels, names: list[str], classes: tupl
     table = pd.DataFrame(
         {
             "index": np.arange(len(given)),
-            "file_name": names,
+            "file_name": pd.Series(names, dtype=object),  # names need not be valid Unicode
             "given_label": class_names[given],
             "predicted_label": class_names[probabilities.argmax(1)],
             "is_label_issue": is_issue(verdict, given),
-            "label_quality": verdict.label_quality.numpy().round(6),
-            "clean_probability": verdict.clean_probability.numpy().round(6),
+            "label_quality": verdict.label_quality.numpy(),
+            "clean_probability": verdict.clean_probability.numpy(),
             "suggested_label": class_names[suggested],
-            "suggestion_confidence": probabilities[np.arange(len(given)), suggested].round(6),
+            "suggestion_confidence": probabilities[np.arange(len(given)), suggested],
         }
     )
-    return table.sort_values(["label_quality", "index"], ignore_index=True)
+    return table.sort_values(["label_quality", "index"], ignore_index=True).round(6)

@@ -70,5 +70,5 @@ def load_model(folder: Path, device: torch.device) -> Model:
         raise
     except Exception as error:
         raise InputError(f"the model in {folder} cannot be loaded ({type(error).__name__}: {error})") from error
-    net.to(device).eval()
-    return Model(net, views, tuple(about["classes"]), about["channels"], about["img_size"])
+    net = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # as it was trained
+    return Model(net.eval(), views, tuple(about["classes"]), about["channels"], about["img_size"])

@@ -33,6 +33,8 @@ def load_checkpoint(path: Path, state: TrainState) -> list[dict[str, Any]]:
         content = torch.load(path, map_location="cpu", weights_only=True)
         state.net.load_state_dict(content["net"])
         state.optimizer.load_state_dict(content["optimizer"])
+        if any(content["method"][name].shape != own.shape for name, own in state.method.state_dict().items()):
+            raise InputError(f"the checkpoint {path} was written for other images; start anew with --force")
         state.method.load_state_dict(content["method"])
         state.generator.set_state(content["generator"])
         torch.set_rng_state(content["global_generator"])
@@ -40,6 +42,8 @@ def load_checkpoint(path: Path, state: TrainState) -> list[dict[str, Any]]:
             torch.cuda.set_rng_state_all(content["cuda_generators"])
         state.epoch = content["epoch"]
         history: list[dict[str, Any]] = json.loads(content["history"])
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             f"the checkpoint {path} cannot be read ({type(error).__name__}); start anew with --force"

@@ -65,11 +65,13 @@ def fit(
         on_step: called after each step.
 
     Raises:
-        TrainingError: a loss term is no longer finite.
+        TrainingError: a loss term, or what the network says of an image, is no longer finite.
     """
 
     def expectation() -> tuple[Snapshot, Verdict]:
         snapshot = take_snapshot(state.net, views, batches.in_order(), amp=amp)
+        if not all(output.isfinite().all() for output in snapshot):
+            raise TrainingError(f"the network gives NaN after epoch {state.epoch}; try a lower --lr or --no-amp")
         return snapshot, state.method.expectation(snapshot)
 
     steps = batches.steps_per_epoch
@@ -78,16 +80,14 @@ def fit(
     state.net.train()
     for epoch in range(state.epoch, epochs):
         start = time.perf_counter()
-        sums: dict[str, torch.Tensor] = {}
+        values: list[torch.Tensor] = []
         for step, batch in enumerate(batches.shuffled(seed, epoch)):
             rate = schedule(epoch * steps + step)
             terms = _descend(state, batch, rate=rate, amp=amp)
-            for name, value in terms.items():
-                sums[name] = sums[name] + value if name in sums else value
+            values.append(torch.stack(list(terms.values())))
             if on_step:
                 on_step(step + 1, steps)
-        losses = {name: float(value) / steps for name, value in sums.items()}
-        _require_finite(losses, epoch)
+        losses = _means(list(terms), torch.stack(values).cpu(), epoch)
         state.epoch = epoch + 1
         due = state.epoch % state.method.update_every == 0 or state.epoch == epochs
         snapshot, verdict = expectation() if due else (None, None)
@@ -107,9 +107,17 @@ def _descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> dict
     return {name: value.detach() for name, value in terms.items()}
 
 
-def _require_finite(losses: dict[str, float], epoch: int) -> None:
-    for name, value in losses.items():
-        if not (abs(value) < float("inf")):
-            raise TrainingError(
-                f"the loss term '{name}' became {value} in epoch {epoch + 1}; try a lower --lr or --no-amp"
-            )
+def _means(names: list[str], values: torch.Tensor, epoch: int) -> dict[str, float]:
+    """The mean over an epoch's steps of each term, from (steps, terms); looked at once, so that no step waits for it.
+
+    Raises:
+        TrainingError: a term is not finite; the first is named, since after its step no other is.
+    """
+    broken = (~values.isfinite()).nonzero().tolist()
+    if broken:
+        step, term = broken[0]
+        raise TrainingError(
+            f"the loss term '{names[term]}' became {float(values[step, term])} in epoch {epoch + 1}; "
+            "try a lower --lr or --no-amp"
+        )
+    return dict(zip(names, values.mean(0).tolist(), strict=True))

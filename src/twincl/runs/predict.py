@@ -1,0 +1,111 @@
+"""Use a trained model on new data."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from twincl.data.batches import Batches
+from twincl.data.classes import encode_labels
+from twincl.data.dataset import RawDataset, RawSplit
+from twincl.data.images import load_images
+from twincl.data.labels import read_labels
+from twincl.data.read import read_dataset
+from twincl.errors import InputError
+from twincl.results.model_file import Model, load_model
+from twincl.runs.prepare import Progress, named_labels, split_key
+from twincl.training.device import choose_device
+from twincl.training.snapshot import take_snapshot
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says of a set of images."""
+
+    probabilities: torch.Tensor  # (N, K)
+    kept: np.ndarray[Any, np.dtype[np.int64]]  # rows of the data that could be decoded
+    names: list[str]  # of those
+    broken: list[tuple[str, str]]
+
+
+def predict(
+    run: Path,
+    data: str,
+    *,
+    split: str | None = None,
+    image_column: str | None = None,
+    device: str = "auto",
+    progress: Progress = None,
+) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+    """Table with one row an image (file, predicted_label, confidence), and the images that could not be decoded."""
+    model = load_model(run, choose_device(device))
+    raw = _choose(read_dataset(data, image_column=image_column, split=split))
+    found = _run(model, raw, progress)
+    confidence, index = found.probabilities.max(1)
+    names = np.asarray(model.classes, dtype=object)
+    table = pd.DataFrame(
+        {
+            "file": pd.Series(found.names, dtype=object),
+            "predicted_label": names[index.numpy()],
+            "confidence": confidence.numpy().round(6),
+        }
+    )
+    return table, found.broken
+
+
+def evaluate(
+    run: Path,
+    data: str,
+    *,
+    split: str | None = None,
+    labels: str | None = None,
+    image_column: str | None = None,
+    label_column: str | None = None,
+    device: str = "auto",
+    progress: Progress = None,
+) -> dict[str, Any]:
+    """Accuracy of a run's model on labelled data, in all and for each class.
+
+    Of data with splits the test split is taken unless another is named.
+    """
+    model = load_model(run, choose_device(device))
+    dataset = read_dataset(data, image_column=image_column, label_column=label_column, split=split)
+    raw = _choose(dataset)
+    given = raw.labels
+    if labels is not None:
+        file, key = split_key(labels)
+        given = read_labels(file, key=key, names=raw.names, label_column=label_column)
+    if given is None:
+        raise InputError(f"{data} has no labels to evaluate against; give a file with --labels")
+    (encoded,), _ = encode_labels(named_labels(given, dataset.classes), classes=model.classes)
+    assert encoded is not None
+    found = _run(model, raw, progress)
+    truth = encoded[found.kept]
+    right = found.probabilities.argmax(1).numpy() == truth
+    return {
+        "accuracy": float(right.mean()),
+        "num_images": len(right),
+        "num_skipped": len(found.broken),
+        "per_class": {
+            name: {"accuracy": float(right[truth == k].mean()), "num_images": int((truth == k).sum())}
+            for k, name in enumerate(model.classes)
+            if (truth == k).any()
+        },
+    }
+
+
+def _choose(dataset: RawDataset) -> RawSplit:
+    """The test split where there is one; a split asked for by name is the only one there is."""
+    return dataset.train if dataset.test is None else dataset.test
+
+
+def _run(model: Model, raw: RawSplit, progress: Progress) -> Predictions:
+    loaded = load_images(raw, size=model.img_size, channels=model.channels, progress=progress)
+    device = next(model.net.parameters()).device
+    unlabelled = np.zeros(len(loaded.images), dtype=np.int64)
+    batches = Batches(loaded.images, unlabelled, batch_size=min(256, len(unlabelled)), device=device)
+    snapshot = take_snapshot(model.net, model.views, batches.in_order(), amp=False)
+    return Predictions(snapshot.probabilities.cpu(), loaded.kept, [raw.names[i] for i in loaded.kept], loaded.broken)

@@ -1,0 +1,54 @@
+"""Small data that can be learned, for all tests."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+COLOURS = ("blue", "green", "red")  # in the order that class names are sorted in
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def paint(count: int, *, size: int = 16, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """(N, size, size, 3) noisy pictures of one bright colour each, and its number in COLOURS, in turn."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(count) % 3
+    pixels = rng.integers(0, 80, (count, size, size, 3), dtype=np.uint8)
+    pixels[np.arange(count), :, :, 2 - labels] += 150
+    return pixels, labels
+
+
+def paint_folder(folder: Path, *, per_class: int = 12, size: int = 16, seed: int = 0) -> Path:
+    """The pictures as `folder/colour/00.png`."""
+    for row, (pixels, label) in enumerate(zip(*paint(3 * per_class, size=size, seed=seed), strict=True)):
+        file = folder / COLOURS[label] / f"{row // 3:02}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(file)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def colours() -> tuple[str, ...]:
+    return COLOURS
+
+
+@pytest.fixture(scope="session")
+def pictures():
+    return paint
+
+
+@pytest.fixture(scope="session")
+def picture_folder():
+    return paint_folder
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory) -> Path:
+    """A folder of 3 x 12 pictures that no test changes."""
+    return paint_folder(tmp_path_factory.mktemp("photos"))

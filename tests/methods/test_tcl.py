@@ -1,0 +1,308 @@
+"""A step of TCL against its parts put together by hand, with plain loops, from the same draws."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from twincl.augment.views import NATURAL, Views
+from twincl.config import PRESETS
+from twincl.core.detection import clean_probability, clean_probability_per_class
+from twincl.core.mixup import draw_mix
+from twincl.data.batches import Batch
+from twincl.methods.method import Parts, Snapshot
+from twincl.methods.tcl import TCL, TCLSettings
+from twincl.nets.twin import TwinNet
+
+N, B, K, D = 30, 6, 3, 5
+
+SETTINGS = {
+    "default": TCLSettings(),
+    "paper": TCLSettings(**PRESETS["paper"]["tcl"]),
+    "official": TCLSettings(**PRESETS["official"]["tcl"]),
+    "official-c100": TCLSettings(**PRESETS["official-c100"]["tcl"]),
+    "strong-weak": TCLSettings(views="strong-weak", sigma="per_class", entropy_views="strong"),
+    "root": TCLSettings(label_scale_cross="sqrt_clean_fraction", label_scale_mix="sqrt_clean_fraction"),
+    "weights": TCLSettings(weight_contrast=0.25, weight_cross=2.0, weight_entropy=0.5, weight_align=3.0),
+}
+
+
+class Flat(nn.Module):
+    """The smallest encoder."""
+
+    dim = 7
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3 * 8 * 8, self.dim)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.linear(images.flatten(1))
+
+
+def make(settings: TCLSettings, *, epochs: int = 40) -> TCL:
+    torch.manual_seed(0)
+    net = TwinNet(Flat(), K, feat_dim=D, head_bn=True, dropout=0.0)
+    views = Views(NATURAL, (0.5, 0.4, 0.3), (0.2, 0.3, 0.4))
+    labels = torch.arange(N) % K
+    return TCL(Parts(net, views, labels, K, epochs, torch.Generator().manual_seed(3)), settings)
+
+
+def snapshot(seed: int = 0) -> Snapshot:
+    """Three clusters; a third of the samples lie in the cluster after that of their label."""
+    generator = torch.Generator().manual_seed(seed)
+    own = F.one_hot((torch.arange(N) + (torch.arange(N) % 9 < 3).long()) % K, D).float()
+    embeddings = F.normalize(own + 0.3 * torch.randn(N, D, generator=generator), dim=1)
+    return Snapshot(embeddings, (2 * own[:, :K] + torch.randn(N, K, generator=generator)).softmax(1))
+
+
+def some_batch() -> Batch:
+    generator = torch.Generator().manual_seed(1)
+    index = torch.randperm(N, generator=generator)[:B]
+    images = torch.randint(0, 256, (B, 3, 8, 8), generator=generator, dtype=torch.uint8)
+    return Batch(index, images, torch.arange(N)[index] % K)
+
+
+def rested(method: TCL) -> TCL:
+    """With a mixture, and clean probabilities of every size."""
+    method.expectation(snapshot())
+    method.clean = torch.rand(N, generator=torch.Generator().manual_seed(9))
+    return method
+
+
+# plain formulas on lists of floats
+
+
+def softmax(row: list[float]) -> list[float]:
+    powers = [math.exp(x - max(row)) for x in row]
+    return [power / sum(powers) for power in powers]
+
+
+def cross_entropy(rows: list[list[float]], targets: list[list[float]]) -> float:
+    losses = [
+        -sum(t * math.log(p) for t, p in zip(target, softmax(row), strict=True))
+        for row, target in zip(rows, targets, strict=True)
+    ]
+    return sum(losses) / len(losses)
+
+
+def dot(one: list[float], two: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, two, strict=True))
+
+
+def blend(one: list[float], two: list[float], share: float) -> list[float]:
+    return [share * a + (1 - share) * b for a, b in zip(one, two, strict=True)]
+
+
+def naive_losses(method: TCL, batch: Batch, epoch: int) -> dict[str, float]:
+    """Eqs. 9 to 16 for one batch; draws from the method's generator in the order of the step."""
+    options, generator, views = method.settings, method.parts.generator, method.parts.views
+    first = views.strong(batch.images, generator)
+    if options.views == "strong-strong":
+        second, third = views.strong(batch.images, generator), views.weak(batch.images, generator)
+    else:
+        second, third = views.weak(batch.images, generator), views.strong(batch.images, generator)
+    pool = [*third, *first, *second] if options.mix_sources == "all" else [*third]
+    plan = draw_mix(
+        len(pool),
+        generator,
+        alpha=options.mix_alpha,
+        per_sample=options.mix_per_sample,
+        dominant=options.mix_dominant,
+    )
+    partner, share = plan.partner.tolist(), plan.share.tolist()
+    mixed = [share[i] * pool[i] + (1 - share[i]) * pool[partner[i]] for i in range(len(pool))]
+    rows = [*first, *second, *mixed, *(third if options.forward_unmixed else [])]
+    with torch.no_grad():
+        embeddings, logits = (part.double().tolist() for part in method.parts.net(torch.stack(rows)))
+
+    labels = batch.labels.tolist()
+    one_hot = [[float(label == k) for k in range(K)] for label in labels]
+    logits1, logits2, logits_mixed = logits[:B], logits[B : 2 * B], logits[2 * B : 2 * B + len(pool)]
+    fraction = sum(w > 0.5 for w in method.clean.tolist()) / N
+    factor = {"none": 1.0, "sqrt_clean_fraction": math.sqrt(fraction), "clean_fraction": fraction}
+    targets1, targets2, means = one_hot, one_hot, one_hot
+    if epoch >= method.label_epochs:
+        clean = [method.clean.tolist()[i] for i in batch.index.tolist()]
+        cross = [w * factor[options.label_scale_cross] for w in clean]
+        mix = [w * factor[options.label_scale_mix] for w in clean]
+        said1, said2 = [softmax(row) for row in logits1], [softmax(row) for row in logits2]
+        targets1 = [blend(one_hot[i], said1[i], cross[i]) for i in range(B)]
+        targets2 = [blend(one_hot[i], said2[i], cross[i]) for i in range(B)]
+        means = [blend(one_hot[i], blend(said1[i], said2[i], 0.5), mix[i]) for i in range(B)]
+    targets = [blend(means[i % B], means[partner[i] % B], share[i]) for i in range(len(pool))]
+
+    twins = embeddings[: 2 * B]
+    contrast = 0.0
+    for i, anchor in enumerate(twins):
+        others = sum(math.exp(dot(anchor, twins[j]) / options.tau) for j in range(2 * B) if j != i)
+        contrast -= math.log(math.exp(dot(anchor, twins[(i + B) % (2 * B)]) / options.tau) / others) / (2 * B)
+
+    regularised = logits1 + logits2 + (logits_mixed if options.entropy_views == "strong+mix" else [])
+    said = [softmax(row) for row in regularised]
+    marginal = [sum(row[k] for row in said) / len(said) for k in range(K)]
+
+    mu, sigma = method.means.double().tolist(), method.variances.double().tolist()
+    by_mixture = []
+    for v in embeddings[2 * B : 2 * B + len(pool)]:
+        if options.sigma == "per_class_eq6":
+            by_mixture.append([dot(v, mu[k]) / sigma[k] for k in range(K)])
+        else:  # -|v - mu|^2 / (2 sigma)
+            by_mixture.append(
+                [-sum((a - b) ** 2 for a, b in zip(v, mu[k], strict=True)) / (2 * sigma[k]) for k in range(K)]
+            )
+    return {
+        "contrast": options.weight_contrast * contrast,
+        "cross": options.weight_cross * (cross_entropy(logits1, targets2) + cross_entropy(logits2, targets1)),
+        "marginal_entropy": options.weight_entropy * sum(p * math.log(p) for p in marginal),
+        "mean_entropy": options.weight_entropy * sum(-p * math.log(p) for row in said for p in row) / len(said),
+        "align_class": options.weight_align * cross_entropy(logits_mixed, targets),
+        "align_mixture": options.weight_align * cross_entropy(by_mixture, targets),
+    }
+
+
+@pytest.mark.parametrize("epoch", [0, 30])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_loss_term_matches_its_naive_twin(name: str, epoch: int) -> None:
+    method, batch = rested(make(SETTINGS[name])), some_batch()
+    before = method.parts.generator.get_state()
+    terms = method.losses(batch, epoch)
+    method.parts.generator.set_state(before)
+    expected = naive_losses(method, batch, epoch)
+    assert list(terms) == list(expected)
+    for term, value in expected.items():
+        assert float(terms[term].detach()) == pytest.approx(value, rel=1e-4, abs=1e-5), term
+
+
+def test_given_labels_are_the_targets_of_the_first_epochs() -> None:
+    batch = some_batch()
+    one_hot = F.one_hot(batch.labels, K).float()
+    logits1, logits2 = torch.randn(B, K), torch.randn(B, K)
+    for settings, epochs, first in (
+        (TCLSettings(), 40, 4),
+        (TCLSettings(), 5, 1),
+        (TCLSettings(label_epochs=2), 40, 2),
+        (TCLSettings(label_epochs=0), 40, 0),
+    ):
+        method = rested(make(settings, epochs=epochs))
+        assert method.label_epochs == first
+        if first:
+            for targets in method._targets(batch, logits1, logits2, first - 1):
+                assert torch.equal(targets, one_hot)
+        for targets in method._targets(batch, logits1, logits2, first):
+            assert not torch.allclose(targets, one_hot)
+            torch.testing.assert_close(targets.sum(1), torch.ones(B))
+
+
+def test_label_scales_weaken_the_labels_by_the_share_judged_clean() -> None:
+    batch, flat = some_batch(), torch.zeros(B, K)
+    settings = TCLSettings(label_epochs=0, label_scale_cross="clean_fraction", label_scale_mix="sqrt_clean_fraction")
+    method = make(settings)
+    method.clean = (torch.arange(N) < 12).float()  # 40 % are judged clean
+    clean = method.clean[batch.index]
+    one, two, for_mix = method._targets(batch, flat, flat, 0)
+    for targets, factor in ((one, 0.4), (two, 0.4), (for_mix, math.sqrt(0.4))):
+        given = targets.gather(1, batch.labels[:, None]).squeeze(1)
+        torch.testing.assert_close(given, clean * factor + (1 - clean * factor) / K)
+
+
+def test_targets_and_mixture_get_no_gradient() -> None:
+    method, batch = rested(make(TCLSettings(label_epochs=0))), some_batch()
+    logits1, logits2 = (torch.randn(B, K, requires_grad=True) for _ in range(2))
+    assert not any(targets.requires_grad for targets in method._targets(batch, logits1, logits2, 0))
+    sum(method.losses(batch, 0).values()).backward()
+    assert not method.means.requires_grad
+    assert not method.variances.requires_grad
+    assert not method.clean.requires_grad
+    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in method.parts.net.parameters())
+
+
+def test_only_the_named_pair_of_views_is_contrasted() -> None:
+    batch = some_batch()
+    seen: dict[str, torch.Tensor] = {}
+    for kind in ("strong-strong", "strong-weak"):
+        method = rested(make(TCLSettings(views=kind, mix_sources="weak")))
+        given = []
+        method.parts.net.register_forward_pre_hook(lambda _, inputs, given=given: given.append(inputs[0]))
+        method.losses(batch, 0)
+        seen[kind] = given[0]
+    generator = torch.Generator().manual_seed(3)
+    views = make(TCLSettings()).parts.views
+    torch.testing.assert_close(seen["strong-strong"][:B], views.strong(batch.images, generator))
+    after_first = generator.get_state()
+    torch.testing.assert_close(seen["strong-strong"][B : 2 * B], views.strong(batch.images, generator))
+    generator.set_state(after_first)
+    torch.testing.assert_close(seen["strong-weak"][B : 2 * B], views.weak(batch.images, generator))
+    assert torch.equal(seen["strong-strong"][:B], seen["strong-weak"][:B])
+
+
+SCORES = {
+    "posterior": lambda p: p,
+    "log_posterior": math.log,
+    "log_odds": lambda p: math.log(p / (1 - p)),
+}
+
+
+@pytest.mark.parametrize("name", [*SETTINGS, "log_posterior", "log_odds", "per_class"])
+def test_expectation_follows_the_equations(name: str) -> None:
+    settings = SETTINGS.get(name) or TCLSettings(
+        **({"gmm_scope": "per_class"} if name == "per_class" else {"gmm_score": name})
+    )
+    method, seen = make(settings), snapshot(5)
+    verdict = method.expectation(seen)
+    v, p = seen.embeddings.double().tolist(), seen.probabilities.double().tolist()
+
+    posterior_of_given = []
+    mu, sigma = [], []
+    for k in range(K):
+        total = [sum(p[i][k] * v[i][d] for i in range(N)) for d in range(D)]  # Eq. 3
+        length = math.sqrt(dot(total, total))
+        mu.append([x / length for x in total])
+        spread = sum(p[i][k] * sum((a - b) ** 2 for a, b in zip(v[i], mu[k], strict=True)) for i in range(N))
+        sigma.append(settings.tau if settings.sigma == "tau" else spread / sum(p[i][k] for i in range(N)))  # Eq. 4
+    for i in range(N):
+        shift = 0.0 if settings.sigma == "per_class_eq6" else 1.0  # Eq. 6 drops it, Eq. 5 has it
+        logits = [(dot(v[i], mu[k]) - shift) / sigma[k] for k in range(K)]
+        posterior_of_given.append(softmax(logits)[i % K])  # Eq. 7
+    np.testing.assert_allclose(method.means, mu, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(method.variances, sigma, rtol=1e-4)
+    np.testing.assert_allclose(verdict.label_quality, posterior_of_given, rtol=1e-4)
+
+    scores = np.array([SCORES[settings.gmm_score](x) for x in verdict.label_quality.double().tolist()])
+    fit = {"monotone": settings.gmm_monotone, "rescale": settings.gmm_rescale}
+    if settings.gmm_scope == "per_class":
+        expected = clean_probability_per_class(scores, np.arange(N) % K, **fit)
+    else:  # three classes are too few for "auto" to fit each
+        expected = clean_probability(scores, **fit).probability  # Eq. 8
+    np.testing.assert_allclose(verdict.clean_probability, expected, rtol=1e-3, atol=1e-4)
+    assert verdict.clean_probability.min() < 0.5 < verdict.clean_probability.max()
+    assert torch.equal(verdict.clean_probability, method.clean)
+    assert torch.equal(verdict.class_probabilities, seen.probabilities)
+
+
+def test_memory_of_the_posterior_is_a_mean_first_and_then_forgets() -> None:
+    plain = [make(TCLSettings()).expectation(snapshot(seed)).label_quality for seed in range(4)]
+    method = make(TCLSettings(posterior_momentum=0.5))
+    kept = [method.expectation(snapshot(seed)).label_quality for seed in range(4)]
+    torch.testing.assert_close(kept[0], plain[0])
+    torch.testing.assert_close(kept[1], (plain[0] + plain[1]) / 2)
+    torch.testing.assert_close(kept[2], kept[1] / 2 + plain[2] / 2)
+    torch.testing.assert_close(kept[3], kept[2] / 2 + plain[3] / 2)
+
+
+def test_state_round_trip_goes_on_with_the_same_numbers() -> None:
+    settings = replace(SETTINGS["paper"], posterior_momentum=0.5)
+    method, other = rested(make(settings)), make(settings)
+    other.load_state_dict({name: value.clone() for name, value in method.state_dict().items()})
+    other.parts.generator.set_state(method.parts.generator.get_state())
+    batch = some_batch()
+    one, two = method.losses(batch, 30), other.losses(batch, 30)
+    assert {name: float(value.detach()) for name, value in one.items()} == {
+        name: float(value.detach()) for name, value in two.items()
+    }
+    for mine, theirs in zip(method.expectation(snapshot(8)), other.expectation(snapshot(8)), strict=True):
+        assert torch.equal(mine, theirs)

@@ -1,0 +1,30 @@
+import pytest
+import torch
+
+from twincl.errors import InputError
+from twincl.training.device import best_seconds, choose_device, mixed_precision_pays, precision
+
+
+def test_devices_by_name():
+    assert choose_device("cpu") == torch.device("cpu")
+    assert choose_device("auto").type in ("cpu", "cuda")
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:99", "cpu:x", ""])
+def test_a_device_that_is_not_there_is_one_sentence(name):
+    with pytest.raises(InputError, match=rf"device '{name}' cannot be used \(.+\); try --device cpu"):
+        choose_device(name)
+
+
+def test_precision_is_measured_or_given():
+    assert mixed_precision_pays(torch.device("cpu")) in (True, False)
+    assert mixed_precision_pays(torch.device("meta")) is False
+    for amp, expected in ((True, torch.bfloat16), (False, torch.float32)):
+        with precision(torch.device("cpu"), amp):
+            assert torch.nn.functional.linear(torch.ones(2, 2), torch.ones(2, 2)).dtype == expected
+
+
+def test_best_seconds_counts_no_first_time():
+    calls: list[int] = []
+    assert best_seconds(lambda: calls.append(1), repeats=3) >= 0
+    assert len(calls) == 4

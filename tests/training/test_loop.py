@@ -1,0 +1,97 @@
+"""The loop calls a method when the contract says so, and stops where numbers end."""
+
+import pytest
+import torch
+
+from twincl.errors import TrainingError
+from twincl.methods.method import Verdict
+
+
+class Diary:
+    """A method that notes what it is asked, and learns one number for each class."""
+
+    def __init__(self, update_every=1, broken_term=None):
+        self.update_every, self.broken_term = update_every, broken_term
+        self.calls = []
+        self.weight = torch.nn.Parameter(torch.zeros(()))
+
+    def expectation(self, snapshot):
+        self.calls.append("expectation")
+        assert len(snapshot.embeddings) == 12
+        return Verdict(torch.ones(12), torch.ones(12), snapshot.probabilities)
+
+    def losses(self, batch, epoch):
+        self.calls.append(f"losses {epoch}")
+        terms = {"pull": (self.weight - 1) ** 2, "push": 0 * self.weight + 2.0}
+        if self.broken_term:
+            terms[self.broken_term] = self.weight * 0 / 0
+        return terms
+
+    def after_step(self):
+        self.calls.append("after_step")
+
+
+def diary(tiny, **options):
+    training = tiny(Diary(**options))
+    training.state.optimizer = torch.optim.SGD([training.state.method.weight], lr=1.0)
+    return training
+
+
+@pytest.mark.parametrize(
+    ("update_every", "epochs", "after"),
+    [(1, 3, [1, 2, 3]), (2, 5, [2, 4, 5]), (3, 2, [2]), (10, 1, [1])],
+)
+def test_expectation_once_before_then_when_due_and_after_the_last(tiny, update_every, epochs, after):
+    training = diary(tiny, update_every=update_every)
+    seen = training.train(epochs)
+    expected = ["expectation"]
+    for epoch in range(epochs):
+        expected += [f"losses {epoch}", "after_step"] * 3
+        expected += ["expectation"] if epoch + 1 in after else []
+    assert training.state.method.calls == expected
+    assert [epoch.number for epoch in seen] == list(range(1, epochs + 1))
+    assert [epoch.number for epoch in seen if epoch.verdict is not None] == after
+    assert [epoch.number for epoch in seen if epoch.snapshot is not None] == after
+    assert training.state.epoch == epochs
+
+
+def test_it_goes_on_where_the_state_stands(tiny):
+    training = diary(tiny)
+    training.state.epoch = 2
+    seen = training.train(3)
+    assert [epoch.number for epoch in seen] == [3]
+    assert training.state.method.calls == [*["losses 2", "after_step"] * 3, "expectation"]
+
+
+def test_steps_follow_the_schedule_and_the_gradient_of_the_sum(tiny):
+    training = diary(tiny)
+    asked, steps = [], []
+
+    def schedule(step):
+        asked.append(step)
+        return 0.25 / (step + 1)
+
+    seen = training.train(2, schedule=schedule, on_step=lambda step, of: steps.append((step, of)))
+    assert asked == list(range(6))
+    assert steps == [(1, 3), (2, 3), (3, 3)] * 2
+    weight, sums = 0.0, []
+    for step in range(6):
+        sums.append((weight - 1) ** 2)
+        weight -= 0.25 / (step + 1) * 2 * (weight - 1)
+    assert float(training.state.method.weight.detach()) == pytest.approx(weight)
+    assert seen[0].losses == pytest.approx({"pull": sum(sums[:3]) / 3, "push": 2.0})
+    assert seen[1].losses["pull"] == pytest.approx(sum(sums[3:]) / 3)
+    assert [epoch.learning_rate for epoch in seen] == pytest.approx([0.25 / 3, 0.25 / 6])
+    assert all(epoch.train_seconds > 0 for epoch in seen)
+
+
+def test_a_term_that_is_not_finite_is_named(tiny):
+    training = diary(tiny, broken_term="repulsion")
+    with pytest.raises(TrainingError, match=r"loss term 'repulsion' became nan in epoch 1; try a lower --lr"):
+        training.train(2)
+
+
+def test_a_network_that_is_not_finite_is_reported_where_no_loss_shows_it(tiny):
+    training = tiny(count=4)  # one step: the loss was finite, what it did to the weights is not
+    with pytest.raises(TrainingError, match=r"the network gives NaN after epoch 1; try a lower --lr"):
+        training.train(1, schedule=lambda step: 1e38)
