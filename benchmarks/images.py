@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--fashion", help="folder of Fashion-MNIST")
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
     parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
     data = {
         "cifar10": (arguments.cifar10, 0.5, "CIFAR-10, 10,000 images, symmetric 50 %"),
@@ -47,7 +48,7 @@ def main() -> None:
 
     names = [name for name, (path, _, _) in data.items() if path]
     cells = {(n, m, s): cell(n, m, s) for n in names for s in arguments.seeds for m in METHODS}
-    found = run_cells(cells.values())
+    found = run_cells(cells.values(), arguments.processes)
     lines = [f"# TCL and cross-entropy on real images ({datetime.now(UTC):%Y-%m-%d})", ""]
     lines += [
         "Command: `python -m benchmarks.images --cifar10 FOLDER --fashion FOLDER`; details in `images/*.json`.",

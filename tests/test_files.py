@@ -7,9 +7,8 @@ from twincl.files import atomic_path, refuse_existing, write_json, write_text
 def test_a_file_is_there_whole_or_not_at_all(tmp_path):
     file = tmp_path / "a.txt"
     write_text(file, "first ü\n")
-    with pytest.raises(RuntimeError), atomic_path(file) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+    with pytest.raises(FileNotFoundError), atomic_path(file) as temporary:
+        temporary.write_text((tmp_path / "none").read_text())
     assert file.read_text(encoding="utf-8") == "first ü\n"
     write_text(file, "second")
     assert file.read_text() == "second"

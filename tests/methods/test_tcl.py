@@ -26,7 +26,6 @@ SETTINGS = {
     "official": TCLSettings(**PRESETS["official"]["tcl"]),
     "official-c100": TCLSettings(**PRESETS["official-c100"]["tcl"]),
     "strong-weak": TCLSettings(views="strong-weak", sigma="per_class", entropy_views="strong"),
-    "root": TCLSettings(label_scale_cross="sqrt_clean_fraction", label_scale_mix="sqrt_clean_fraction"),
     "weights": TCLSettings(weight_contrast=0.25, weight_cross=2.0, weight_entropy=0.5, weight_align=3.0),
 }
 
@@ -124,7 +123,7 @@ def naive_losses(method: TCL, batch: Batch, epoch: int) -> dict[str, float]:
     one_hot = [[float(label == k) for k in range(K)] for label in labels]
     logits1, logits2, logits_mixed = logits[:B], logits[B : 2 * B], logits[2 * B : 2 * B + len(pool)]
     fraction = sum(w > 0.5 for w in method.clean.tolist()) / N
-    factor = {"none": 1.0, "sqrt_clean_fraction": math.sqrt(fraction), "clean_fraction": fraction}
+    factor = {"none": 1.0, "clean_fraction": fraction}
     targets1, targets2, means = one_hot, one_hot, one_hot
     if epoch >= method.label_epochs:
         clean = [method.clean.tolist()[i] for i in batch.index.tolist()]
@@ -200,14 +199,18 @@ def test_given_labels_are_the_targets_of_the_first_epochs() -> None:
 
 def test_label_scales_weaken_the_labels_by_the_share_judged_clean() -> None:
     batch, flat = some_batch(), torch.zeros(B, K)
-    settings = TCLSettings(label_epochs=0, label_scale_cross="clean_fraction", label_scale_mix="sqrt_clean_fraction")
-    method = make(settings)
-    method.clean = (torch.arange(N) < 12).float()  # 40 % are judged clean
-    clean = method.clean[batch.index]
-    one, two, for_mix = method._targets(batch, flat, flat, 0)
-    for targets, factor in ((one, 0.4), (two, 0.4), (for_mix, math.sqrt(0.4))):
-        given = targets.gather(1, batch.labels[:, None]).squeeze(1)
-        torch.testing.assert_close(given, clean * factor + (1 - clean * factor) / K)
+    for cross, mix in ((1.0, 0.4), (0.4, 1.0), (0.4, 0.4), (1.0, 1.0)):
+        scales = {
+            name: "none" if factor == 1 else "clean_fraction" for name, factor in (("cross", cross), ("mix", mix))
+        }
+        settings = TCLSettings(label_epochs=0, label_scale_cross=scales["cross"], label_scale_mix=scales["mix"])
+        method = make(settings)
+        method.clean = (torch.arange(N) < 12).float()  # 40 % are judged clean
+        clean = method.clean[batch.index]
+        one, two, for_mix = method._targets(batch, flat, flat, 0)
+        for targets, factor in ((one, cross), (two, cross), (for_mix, mix)):
+            given = targets.gather(1, batch.labels[:, None]).squeeze(1)
+            torch.testing.assert_close(given, clean * factor + (1 - clean * factor) / K)
 
 
 def test_targets_and_mixture_get_no_gradient() -> None:
@@ -240,18 +243,10 @@ def test_only_the_named_pair_of_views_is_contrasted() -> None:
     assert torch.equal(seen["strong-strong"][:B], seen["strong-weak"][:B])
 
 
-SCORES = {
-    "posterior": lambda p: p,
-    "log_posterior": math.log,
-    "log_odds": lambda p: math.log(p / (1 - p)),
-}
-
-
-@pytest.mark.parametrize("name", [*SETTINGS, "log_posterior", "log_odds", "per_class"])
-def test_expectation_follows_the_equations(name: str) -> None:
-    settings = SETTINGS.get(name) or TCLSettings(
-        **({"gmm_scope": "per_class"} if name == "per_class" else {"gmm_score": name})
-    )
+@pytest.mark.parametrize("score", ["posterior", "log_odds"])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_expectation_follows_the_equations(name: str, score: str) -> None:
+    settings = replace(SETTINGS[name], gmm_score=score)
     method, seen = make(settings), snapshot(5)
     verdict = method.expectation(seen)
     v, p = seen.embeddings.double().tolist(), seen.probabilities.double().tolist()
@@ -272,7 +267,8 @@ def test_expectation_follows_the_equations(name: str) -> None:
     np.testing.assert_allclose(method.variances, sigma, rtol=1e-4)
     np.testing.assert_allclose(verdict.label_quality, posterior_of_given, rtol=1e-4)
 
-    scores = np.array([SCORES[settings.gmm_score](x) for x in verdict.label_quality.double().tolist()])
+    scores = verdict.label_quality.double().numpy()
+    scores = np.log(scores / (1 - scores)) if score == "log_odds" else scores
     fit = {"monotone": settings.gmm_monotone, "rescale": settings.gmm_rescale}
     if settings.gmm_scope == "per_class":
         expected = clean_probability_per_class(scores, np.arange(N) % K, **fit)
@@ -284,19 +280,8 @@ def test_expectation_follows_the_equations(name: str) -> None:
     assert torch.equal(verdict.class_probabilities, seen.probabilities)
 
 
-def test_memory_of_the_posterior_is_a_mean_first_and_then_forgets() -> None:
-    plain = [make(TCLSettings()).expectation(snapshot(seed)).label_quality for seed in range(4)]
-    method = make(TCLSettings(posterior_momentum=0.5))
-    kept = [method.expectation(snapshot(seed)).label_quality for seed in range(4)]
-    torch.testing.assert_close(kept[0], plain[0])
-    torch.testing.assert_close(kept[1], (plain[0] + plain[1]) / 2)
-    torch.testing.assert_close(kept[2], kept[1] / 2 + plain[2] / 2)
-    torch.testing.assert_close(kept[3], kept[2] / 2 + plain[3] / 2)
-
-
 def test_state_round_trip_goes_on_with_the_same_numbers() -> None:
-    settings = replace(SETTINGS["paper"], posterior_momentum=0.5)
-    method, other = rested(make(settings)), make(settings)
+    method, other = rested(make(SETTINGS["paper"])), make(SETTINGS["paper"])
     other.load_state_dict({name: value.clone() for name, value in method.state_dict().items()})
     other.parts.generator.set_state(method.parts.generator.get_state())
     batch = some_batch()

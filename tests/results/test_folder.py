@@ -73,6 +73,8 @@ def test_a_file_in_the_way(tmp_path):
     file.write_text("x")
     with pytest.raises(InputError, match="is a file; choose a folder"):
         check_output(file, force=True, resume=False)
+    with pytest.raises(InputError, match="file is no folder to write in"):
+        check_output(file / "runs" / "run", force=False, resume=False)
     with pytest.raises(InputError, match="cannot be written"):
         open_folder(file / "run", force=False)
     assert file.read_text() == "x"

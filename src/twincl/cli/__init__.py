@@ -11,10 +11,13 @@ from twincl.errors import InputError, TrainingError
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every foreseeable failure is one sentence on stderr and an exit code, never a traceback."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a file name must not end a training
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a file name must not end a training
     try:
         code = app(arguments, standalone_mode=False)
+        if code == 130:  # typer's code for Ctrl-C
+            raise KeyboardInterrupt
     except typer.TyperException as error:  # unknown option, missing argument, value of the wrong type
         code = _fail(error.format_message(), 2)
     except InputError as error:
@@ -22,7 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     except TrainingError as error:
         code = _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
-        code = _fail("stopped; --resume goes on after the last finished epoch", 130)
+        code = _fail("stopped; a training goes on after its last finished epoch with --resume", 130)
     except BrokenPipeError:  # the reader of our output has gone: head, less
         sys.stderr.close()
         code = 0

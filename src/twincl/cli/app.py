@@ -97,13 +97,13 @@ def train(
 
     RUN then holds label_issues.csv (the most suspect label first), the model, metrics and a summary.
 
+    \b
     Examples:
       twincl train photos/ --output runs/photos
-
-      twincl train labels.csv --label-column category --output runs/mine --epochs 100
-
-      twincl train cifar-10-batches-py --labels CIFAR-10_human.pt:worse_label -o runs/worse
-    """
+      twincl train table.csv --label-column category -o runs/mine --epochs 100
+      twincl train cifar-10-batches-py --labels human.pt:worse_label -o runs/worse
+      twincl train digits --noise symmetric --noise-rate 0.5 -o runs/digits
+    """  # noqa: D301
     given = opt.settings_of({flag: value for flag, value in locals().items() if flag in opt.FLAGS})
 
     from twincl.cli.terminal import Terminal
@@ -120,7 +120,7 @@ def train(
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the two run folders.")] = Path("runs/demo"),
     noise_rate: Annotated[float, typer.Option(help="Share of labels redrawn at random.")] = 0.5,
-    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 40,
+    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 30,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     force: opt.Force = False,
 ) -> None:
@@ -246,6 +246,16 @@ def predict(
 
 
 @app.command()
+def settings(
+    preset: Annotated[str, typer.Option(help="default, paper, official, official-4gpu, official-c100.")] = "default",
+) -> None:
+    """Print every setting of a preset as YAML: the names for --set, and a start for --config."""
+    from twincl.config import build_config, to_yaml
+
+    print(to_yaml(build_config(preset=preset, settings={})), end="")
+
+
+@app.command()
 def doctor() -> None:
     """Show versions, device, threads, precision and which extras work."""
     from twincl.runs.doctor import examine
@@ -271,5 +281,5 @@ def _summary_text(summary: dict[str, Any], output: Path) -> str:
     if "corrected_label_accuracy" in summary:
         lines.append(f"corrected labels   {summary['corrected_label_accuracy']:.2%} right")
     lines.append(f"time               {summary['train_seconds']:.0f} s, {summary['samples_per_second']:.0f} images/s")
-    lines.append(f"\nThe wrong labels, the most suspect first: {output / 'label_issues.csv'}")
+    lines.append(f"\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
     return "\n".join(lines)

@@ -45,7 +45,7 @@ def read_cifar(folder: Path) -> Found:
     label_key = "labels" if ten else "fine_labels"
     return Found(
         {kind: _split([folder / file for file in files], label_key) for kind, files in layout.items()},
-        tuple(str(name) for name in names),
+        tuple(name.decode() if isinstance(name, bytes) else str(name) for name in names),
     )
 
 

@@ -32,11 +32,14 @@ def check_output(folder: Path, *, force: bool, resume: bool) -> None:
     """Refuse a folder whose content would be lost; changes nothing.
 
     Raises:
-        InputError: it is a file; it holds a run and neither `force` nor `resume` was asked for; it holds something that
-            is not a run.
+        InputError: it is a file, or cannot be created; it holds a run and neither `force` nor `resume` was asked for;
+            it holds something that is not a run.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"the output {folder} is a file; choose a folder")
+    above = next(path for path in (folder, *folder.parents) if path.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise InputError(f"the output folder {folder} cannot be written: {above} is no folder to write in")
     if not folder.exists() or not any(folder.iterdir()):
         return
     if not all((folder / name).is_file() for name in (CONFIG, ENVIRONMENT)):

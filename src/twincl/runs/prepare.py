@@ -71,7 +71,8 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
             f"{settings.path} has no labels; put the images in one folder a class, or give a file with --labels"
         )
     test_given = raw_test.labels if raw_test else None
-    (labels, test_labels, true_labels), classes = encode_labels(given, test_given, truth, classes=raw.classes)
+    numbered = raw.classes or _own_names(raw.train.labels, given)
+    (labels, test_labels, true_labels), classes = encode_labels(given, test_given, truth, classes=numbered)
     assert labels is not None
 
     loaded, kept = _load(config, raw.train, device, progress)
@@ -175,6 +176,17 @@ def _labels_from(reference: str | None, split: RawSplit, column: str | None) -> 
         return split.labels
     file, key = split_key(reference)
     return read_labels(file, key=key, names=split.names, label_column=column)
+
+
+def _own_names(own: NDArray[Any] | None, given: NDArray[Any]) -> tuple[str, ...] | None:
+    """The class names of the data itself, where a file of labels numbers them."""
+    if own is None or own is given or _are_numbers(own) or not _are_numbers(given):
+        return None
+    return encode_labels(own, classes=None)[1]
+
+
+def _are_numbers(labels: NDArray[Any]) -> bool:
+    return all(text.isdecimal() for text in np.unique(labels.astype(str)))
 
 
 def _load(config: Config, raw: RawSplit, device: torch.device, progress: Progress) -> tuple[Loaded, NDArray[np.int64]]:

@@ -1,0 +1,39 @@
+"""The command line in this process, and what it said."""
+
+from typing import NamedTuple
+
+import pytest
+
+from twincl.cli import main
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def twincl(capsys):
+    def run(*arguments) -> Outcome:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        return Outcome(end.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def train(twincl, tmp_path):
+    """`twincl train` of one epoch into a new folder; it must succeed."""
+
+    def run(data, *options, epochs=1):
+        output = tmp_path / f"run{len(list(tmp_path.glob('run*')))}"
+        flags = ("--output", output, "--epochs", epochs, "--batch-size", 8, "--no-amp")
+        outcome = twincl("train", data, *flags, *options)
+        assert outcome.code == 0, outcome.err
+        assert outcome.err == ""
+        return output
+
+    return run
