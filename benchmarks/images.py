@@ -3,8 +3,8 @@
     python -m benchmarks.images --cifar10 FOLDER --fashion FOLDER
 
 CIFAR-10 (a folder with train.parquet and test.parquet, or the python batches), its first 10,000 training images,
-50 % symmetric noise; Fashion-MNIST (the IDX files), its first 10,000, 80 %. Encoder `small`, 20 epochs, all test images.
-Test accuracy is the mean of the last five epochs.
+50 % symmetric noise; Fashion-MNIST (the IDX files), its first 10,000, 80 %. Encoder `small`, 20 epochs, all test
+images. Test accuracy is the mean of the last five epochs.
 """
 
 import argparse

@@ -12,6 +12,7 @@ CLASSES = ("ant", "bee", "cow")
 QUALITY = [0.90, 0.10, 0.05, 0.40, 0.10]
 CLEAN = [0.95, 0.10, 0.20, 0.49, 0.50]
 GIVEN = np.array([0, 1, 2, 1, 2])
+ROWS = np.array([10, 20, 30, 40, 50])
 SAID = torch.tensor(
     [
         [0.8, 0.1, 0.1],  # agrees, clean
@@ -30,7 +31,7 @@ def test_an_issue_is_not_clean_and_has_another_suggestion():
 
 
 def test_table_as_users_are_promised_it():
-    table = issue_table(VERDICT, GIVEN, list("vwxyz"), CLASSES)
+    table = issue_table(VERDICT, GIVEN, list("vwxyz"), ROWS, CLASSES)
     assert list(table.columns) == [
         "index",
         "file_name",
@@ -42,7 +43,7 @@ def test_table_as_users_are_promised_it():
         "suggested_label",
         "suggestion_confidence",
     ]
-    assert table["index"].tolist() == [2, 1, 4, 3, 0], "worst first, ties by place"
+    assert table["index"].tolist() == [30, 20, 50, 40, 10], "worst first, ties by place"
     assert table["file_name"].tolist() == list("xwzyv")
     assert table["given_label"].tolist() == ["cow", "bee", "cow", "bee", "ant"]
     assert table["predicted_label"].tolist() == ["cow", "ant", "ant", "cow", "ant"]
@@ -57,6 +58,8 @@ def test_table_as_users_are_promised_it():
 def test_qualities_that_look_alike_in_print_keep_their_order():
     quality = torch.tensor([3e-9, 1e-9, 2e-9])
     said = torch.full((3, 2), 0.5)
-    table = issue_table(Verdict(quality, torch.zeros(3), said), np.zeros(3, np.int64), list("abc"), ("x", "y"))
+    table = issue_table(
+        Verdict(quality, torch.zeros(3), said), np.zeros(3, np.int64), list("abc"), np.arange(3), ("x", "y")
+    )
     assert table["file_name"].tolist() == ["b", "c", "a"]
     assert table["label_quality"].tolist() == [0, 0, 0], "six digits are printed"

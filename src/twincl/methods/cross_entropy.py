@@ -19,7 +19,7 @@ class CrossEntropy:
         self.parts = parts
 
     def expectation(self, snapshot: Snapshot) -> Verdict:
-        """Quality is the classifier's probability of the given label; clean or not by the same mixture as TCL."""
+        """Quality is the classifier's probability of the given label; clean or not by two components over it."""
         quality = given_label_posterior(snapshot.probabilities, self.parts.labels).cpu()
         clean = torch.from_numpy(clean_probability(quality.numpy()).probability).float()
         return Verdict(quality, clean, snapshot.probabilities.cpu())

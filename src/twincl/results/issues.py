@@ -20,18 +20,21 @@ def corrected_labels(verdict: Verdict, given: Labels) -> Labels:
     return np.where(is_issue(verdict, given), verdict.class_probabilities.argmax(1).numpy(), given)
 
 
-def issue_table(verdict: Verdict, given: Labels, names: list[str], classes: tuple[str, ...]) -> pd.DataFrame:
+def issue_table(
+    verdict: Verdict, given: Labels, names: list[str], rows: Labels, classes: tuple[str, ...]
+) -> pd.DataFrame:
     """One row for each training image, the most suspect first; cleanlab's column names and direction.
 
-    `label_quality` ranks, low is suspect; `clean_probability` decides; `suggested_label` is the given label where that
-    is not an issue; `suggestion_confidence` is the classifier's probability of the suggested label.
+    `index` is `rows`, the image's place in the user's data; `label_quality` ranks, low is suspect; `clean_probability`
+    decides; `suggested_label` is the given label where that is not an issue; `suggestion_confidence` is the
+    classifier's probability of the suggested label.
     """
     class_names = np.asarray(classes, dtype=object)
     probabilities = verdict.class_probabilities.numpy()
     suggested = corrected_labels(verdict, given)
     table = pd.DataFrame(
         {
-            "index": np.arange(len(given)),
+            "index": rows,
             "file_name": pd.Series(names, dtype=object),  # names need not be valid Unicode
             "given_label": class_names[given],
             "predicted_label": class_names[probabilities.argmax(1)],

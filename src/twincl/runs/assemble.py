@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from twincl.augment.views import POLICIES, ViewPolicy, Views
 from twincl.config import AugmentSettings, Config, build_config
 from twincl.data.batches import Batches
+from twincl.data.images import Images
 from twincl.errors import InputError
 from twincl.methods.method import Parts
 from twincl.methods.registry import find_method
 from twincl.nets.registry import choose_encoder, create_encoder
 from twincl.nets.twin import TwinNet
-from twincl.runs.prepare import Prepared, channel_statistics
+from twincl.runs.prepare import Prepared
 from twincl.training.device import mixed_precision_pays, seed_everything
 from twincl.training.loop import TrainState
 from twincl.training.schedule import learning_rate
@@ -65,6 +67,14 @@ def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
     }
     given = flatten(config.model_dump())
     return build_config(preset=config.preset, settings=given | values)
+
+
+def channel_statistics(images: Images, sample: int = 5000) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation of each channel in [0, 1], over evenly spaced images."""
+    index = np.unique(np.linspace(0, len(images) - 1, min(sample, len(images))).astype(np.int64))
+    pixels = images.batch(index).float().div_(255)
+    mean, deviation = pixels.mean((0, 2, 3)), pixels.std((0, 2, 3)).clamp_min(1e-3)
+    return tuple(round(float(m), 4) for m in mean), tuple(round(float(s), 4) for s in deviation)
 
 
 def default_batch_size(count: int) -> int:

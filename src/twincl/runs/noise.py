@@ -1,17 +1,43 @@
-"""Write a noisy copy of a dataset's labels."""
+"""Simulated label noise: on load, or as a file of its own."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
+from numpy.typing import NDArray
 
-from twincl.config import Config
+from twincl.config import Config, NoiseSettings
 from twincl.data.classes import encode_labels
-from twincl.data.images import load_images
+from twincl.data.images import Images, load_images
+from twincl.data.noise import add_noise
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.files import atomic_path, refuse_existing
-from twincl.runs.prepare import corrupt
+
+Labels = NDArray[np.int64]
+
+
+def corrupt(labels: Labels, num_classes: int, noise: NoiseSettings, seed: int, images: Images | None) -> Labels:
+    """The labels with simulated noise; `images` are looked at by instance-dependent noise alone."""
+    features = matrix = None
+    if noise.type == "instance":
+        if images is None:
+            raise InputError("instance-dependent noise needs the images, not labels alone")
+        features = _thumbnails(images)
+    if noise.type == "matrix":
+        matrix = _read_matrix(noise.matrix)
+    noisy = add_noise(
+        labels,
+        kind=noise.type,
+        rate=noise.rate,
+        num_classes=num_classes,
+        seed=seed if noise.seed is None else noise.seed,
+        include_own=noise.include_own,
+        features=features,
+        matrix=matrix,
+    )
+    return noisy.astype(np.int64)
 
 
 def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
@@ -46,3 +72,26 @@ def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
         else:
             raise InputError(f"the labels can be written as .csv or .npy, not '{output.suffix}'")
     return float((noisy != labels).mean())
+
+
+def _thumbnails(images: Images, side: int = 8) -> NDArray[np.float64]:
+    """(N, C * side * side) small versions of all images, the features that instance-dependent noise looks at."""
+    parts = []
+    for start in range(0, len(images), 1024):
+        pixels = images.batch(np.arange(start, min(start + 1024, len(images)))).float().div_(255)
+        parts.append(torch.nn.functional.adaptive_avg_pool2d(pixels, side).flatten(1))
+    return torch.cat(parts).double().numpy()
+
+
+def _read_matrix(reference: str | None) -> NDArray[np.float64]:
+    if reference is None:
+        raise InputError("noise of type 'matrix' needs a file: --set noise.matrix=FILE.npy or FILE.csv")
+    file = Path(reference)
+    try:
+        if file.suffix == ".npy":
+            matrix = np.load(file, allow_pickle=False)
+        else:
+            matrix = np.loadtxt(file, delimiter=",", ndmin=2)
+        return np.asarray(matrix, dtype=np.float64)
+    except (OSError, ValueError) as error:
+        raise InputError(f"the transition matrix {file} cannot be read: {error}") from None

@@ -16,7 +16,8 @@ from twincl.data.labels import read_labels
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.model_file import Model, load_model
-from twincl.runs.prepare import Progress, named_labels, split_key
+from twincl.runs.labels import named_labels, split_key
+from twincl.runs.prepare import Progress
 from twincl.training.device import choose_device
 from twincl.training.snapshot import take_snapshot
 

@@ -114,7 +114,8 @@ def train(
     assert last is not None
     assert last.snapshot is not None
     assert last.verdict is not None
-    run_folder.write_issues(output, issue_table(last.verdict, data.train.labels, data.train.names, data.classes))
+    table = issue_table(last.verdict, data.train.labels, data.train.names, data.train.rows, data.classes)
+    run_folder.write_issues(output, table)
     save_model(output, training.state.net, describe_model(config, data))
     summary = summarise(config, data, history, last.snapshot, last.verdict, test_snapshot)
     write_json(output / run_folder.SUMMARY, summary)
