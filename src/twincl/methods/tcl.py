@@ -42,7 +42,7 @@ class TCLSettings:
     gmm_monotone: bool = True  # a higher posterior never means a lower clean probability
     label_scale_cross: LabelScale = "none"  # factor on w in the targets of cross-supervision
     label_scale_mix: LabelScale = "none"  # factor on w in the targets of mixup
-    label_epochs: Annotated[int, Ge(0)] | None = None  # first epochs on the given labels; None: a tenth of all
+    label_epochs: Annotated[int, Ge(0)] | None = None  # first epochs on the given labels; None: a tenth, at least 3
     update_every: Annotated[int, Ge(1)] = 1  # epochs from one E-step to the next
     views: Literal["strong-strong", "strong-weak"] = "strong-strong"  # the pair that is contrasted and swapped
     mix_sources: Literal["weak", "all"] = "weak"  # what is mixed: the third view, or all three in one pool
@@ -69,7 +69,7 @@ class TCL:
     def __init__(self, parts: Parts, settings: TCLSettings):
         self.parts, self.settings = parts, settings
         self.update_every = settings.update_every
-        self.label_epochs = max(1, parts.epochs // 10) if settings.label_epochs is None else settings.label_epochs
+        self.label_epochs = max(3, parts.epochs // 10) if settings.label_epochs is None else settings.label_epochs
         device = parts.labels.device
         self.means = torch.zeros(parts.num_classes, parts.net.feat_dim, device=device)
         self.variances = torch.full((parts.num_classes,), settings.tau, device=device)
