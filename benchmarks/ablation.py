@@ -7,6 +7,8 @@ Test accuracy is the mean of the last five epochs.
 """
 
 import argparse
+import json
+import re
 from datetime import UTC, datetime
 from statistics import mean, stdev
 from typing import Any
@@ -48,53 +50,74 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+def cell(variant: str, rate: float, seed: int, epochs: int) -> Cell:
+    settings = {
+        "data.path": "digits",
+        "noise.type": "symmetric",
+        "noise.rate": rate,
+        "seed": seed,
+        "optim.epochs": epochs,
+        **VARIANTS[variant],
+    }
+    slug = re.sub("[^a-z0-9]+", "-", variant.partition(" (")[0].lower()).strip("-")
+    return Cell("digits-ablation", f"{slug}-{round(100 * rate)}-seed{seed}", settings)
+
+
+def render(rates: list[float], epochs: int) -> str:
+    """The table of all cells that have been run."""
+    lines = [f"# Ablation on digits, {epochs} epochs ({datetime.now(UTC):%Y-%m-%d})", ""]
+    lines += [
+        "Command: `python -m benchmarks.ablation`; each run with its machine and settings in `digits-ablation/*.json`."
+    ]
+    lines += [
+        "Mean ± standard deviation over seeds (their number), test accuracy in % as the mean of the last five epochs.",
+        "",
+    ]
+    heads = [f"{100 * rate:.0f} % {what}" for rate in rates for what in ("accuracy", "AUROC", "AUROC of w")]
+    lines += ["| variant | " + " | ".join(heads) + " |", "| --- " * (len(heads) + 1) + "|"]
+    for variant in VARIANTS:
+        row = [variant]
+        for rate in rates:
+            cells = [cell(variant, rate, seed, epochs) for seed in range(10)]
+            found = [json.loads(one.file.read_text())["summary"] for one in cells if one.file.is_file()]
+            row += [
+                spread([100 * one["test_accuracy_last5_mean"] for one in found], 2),
+                spread([one["detection_auroc"] for one in found], 4),
+                spread([one["detection_auroc_w"] for one in found], 4),
+            ]
+        if any(row[1:]):
+            lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--variants", nargs="*", default=list(VARIANTS))
     parser.add_argument("--rates", nargs="*", type=float, default=[0.5, 0.8])
     parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
-
-    def cell(variant: str, rate: float, seed: int) -> Cell:
-        settings = {
-            "data.path": "digits",
-            "noise.type": "symmetric",
-            "noise.rate": rate,
-            "seed": seed,
-            "optim.epochs": arguments.epochs,
-            **VARIANTS[variant],
-        }
-        slug = "".join(c if c.isalnum() else "-" for c in variant.partition(" (")[0]).strip("-")
-        return Cell("digits-ablation", f"{slug}-{round(100 * rate)}-seed{seed}", settings)
-
     # Seed by seed, so that a look at half of the cells is a look at every variant.
-    cells = {
-        (variant, rate, seed): cell(variant, rate, seed)
-        for seed in arguments.seeds
-        for rate in arguments.rates
-        for variant in arguments.variants
-    }
-    found = run_cells(cells.values(), arguments.processes)
-    lines = [f"# Ablation on digits, {arguments.epochs} epochs ({datetime.now(UTC):%Y-%m-%d})", ""]
-    lines += ["Command: `python -m benchmarks.ablation`. Mean ± standard deviation over seeds.", ""]
-    heads = [f"{100 * rate:.0f} % {what}" for rate in arguments.rates for what in ("accuracy", "AUROC")]
-    lines += ["| variant | " + " | ".join(heads) + " |", "| --- " * (len(heads) + 1) + "|"]
-    for variant in arguments.variants:
-        row = [variant]
-        for rate in arguments.rates:
-            results = [found[cells[variant, rate, seed].name]["summary"] for seed in arguments.seeds]
-            row.append(spread([100 * one["test_accuracy_last5_mean"] for one in results], 2))
-            row.append(spread([one["detection_auroc"] for one in results], 4))
-        lines.append("| " + " | ".join(row) + " |")
-    text = "\n".join(lines) + "\n"
+    run_cells(
+        [
+            cell(variant, rate, seed, arguments.epochs)
+            for seed in arguments.seeds
+            for rate in arguments.rates
+            for variant in arguments.variants
+        ],
+        arguments.processes,
+    )
+    text = render([0.5, 0.8], arguments.epochs)
     write_text(RESULTS / "digits-ablation.md", text)
     print(text)
 
 
 def spread(values: list[float], digits: int) -> str:
-    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    """Mean, and over several values their deviation and number."""
+    if not values:
+        return ""
+    deviation = f" ± {stdev(values):.{digits}f} ({len(values)})" if len(values) > 1 else ""
     return f"{mean(values):.{digits}f}{deviation}"
 
 

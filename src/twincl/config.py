@@ -77,7 +77,7 @@ class AugmentSettings(Section):
     gray_p: Share | None = None
     solarize_p: Share | None = None
     blur_p: Share | None = None
-    mean: tuple[float, ...] | None = None  # None: measured on the training images
+    mean: tuple[float, ...] | None = None  # None: measured on the training images, ImageNet's with model.weights
     std: tuple[float, ...] | None = None
 
 

@@ -25,6 +25,9 @@ from twincl.training.loop import TrainState
 from twincl.training.schedule import learning_rate
 
 
+IMAGENET_STATISTICS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # what ImageNet weights expect
+
+
 @dataclass(frozen=True)
 class Training:
     """The objects that a configuration describes."""
@@ -41,7 +44,8 @@ def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
     """Fill in what was left to the run: image size, encoder, views, batch size, learning rate, precision."""
     channels, height, width = data.train.images.shape
     count = len(data.train.labels)
-    mean, std = channel_statistics(data.train.images)
+    pretrained = config.model.weights is not None and channels == 3
+    mean, std = IMAGENET_STATISTICS if pretrained else channel_statistics(data.train.images)
     optim, epochs = config.optim, config.optim.epochs
     batch_size = optim.batch_size or default_batch_size(count)
     share = batch_size / 256
