@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from twincl.core import detection
 from twincl.core.detection import MIN_SAMPLES, clean_probability, clean_probability_per_class
 
 
@@ -102,3 +103,29 @@ def test_per_class_uses_each_class_own_modes_and_falls_back_to_all() -> None:
     assert (probability[400:600] < 0.1).all(), "0.5 is wrong in class 1"
     overall = clean_probability(scores).probability
     np.testing.assert_array_equal(probability[800:], overall[800:])
+
+
+def test_per_class_matches_its_naive_twin() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 6, 900) * 2  # some labels do not occur
+    scores = np.where(rng.random(900) < 0.3, rng.normal(0.1, 0.05, 900), rng.normal(0.4 + labels / 30, 0.05, 900))
+    expected = clean_probability(scores).probability
+    for label in set(labels.tolist()):
+        rows = [row for row in range(900) if labels[row] == label]
+        fit = clean_probability(scores[rows])
+        if fit.means is not None:
+            expected[rows] = fit.probability
+    np.testing.assert_array_equal(clean_probability_per_class(scores, labels), expected)
+
+
+def test_many_scores_are_fitted_by_their_quantiles_whatever_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.normal(0.3, 0.08, 4000), rng.normal(0.6, 0.08, 6000)])
+    exact = clean_probability(scores)
+    monkeypatch.setattr(detection, "FIT_SAMPLES", 1000)
+    fit = clean_probability(scores)
+    assert fit.means == pytest.approx(exact.means, abs=0.01)
+    assert fit.weights == pytest.approx(exact.weights, abs=0.02)
+    np.testing.assert_allclose(fit.probability, exact.probability, atol=0.05)
+    shuffled = rng.permutation(len(scores))
+    np.testing.assert_array_equal(clean_probability(scores[shuffled]).probability, fit.probability[shuffled])

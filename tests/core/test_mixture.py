@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from twincl.core import mixture
 from twincl.core.mixture import (
     VARIANCE_FLOOR,
     class_means,
@@ -16,6 +17,7 @@ from twincl.core.mixture import (
     mixture_logits,
     mixture_logits_simplified,
     posterior,
+    row_blocks,
 )
 
 
@@ -124,3 +126,20 @@ def test_a_class_that_nobody_is_predicted_to_be_stays_finite() -> None:
 def test_given_label_posterior_picks_the_label() -> None:
     gamma = torch.tensor([[0.7, 0.3], [0.2, 0.8]])
     torch.testing.assert_close(given_label_posterior(gamma, torch.tensor([1, 1])), torch.tensor([0.3, 0.8]))
+
+
+@pytest.mark.parametrize("width", [1, 3, 7, 100])
+def test_blocks_are_small_and_together_the_whole(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixture, "BLOCK", 20)
+    matrix, labels = torch.arange(22).view(11, 2), torch.arange(11)
+    blocks = list(row_blocks(width, matrix, labels))
+    assert all(len(rows) == len(y) and (len(y) == 1 or len(y) * width <= 20) for rows, y in blocks)
+    assert torch.equal(torch.cat([rows for rows, _ in blocks]), matrix)
+    assert torch.equal(torch.cat([y for _, y in blocks]), labels)
+
+
+def test_variances_in_blocks_match_their_naive_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixture, "BLOCK", 13)
+    v, p = sample(10, 3, 5, 0)
+    mu = class_means(v, p)
+    torch.testing.assert_close(class_variances(v, p, mu), naive_variances(v, p, mu))

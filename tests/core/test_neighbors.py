@@ -35,6 +35,13 @@ def test_votes_match_their_naive_twin(k: int) -> None:
             assert float(votes[i, c]) == pytest.approx(expected, abs=1e-5)
 
 
+def test_chunks_do_not_change_the_votes() -> None:
+    queries, keys, labels = unit(37, 8, 0), unit(50, 8, 1), torch.arange(50) % 4
+    torch.testing.assert_close(
+        knn_votes(queries, keys, labels, 4, k=9, chunk=5), knn_votes(queries, keys, labels, 4, k=9)
+    )
+
+
 def test_an_exact_copy_decides_with_one_neighbour() -> None:
     keys, labels = unit(30, 6, 2), torch.arange(30) % 5
     assert torch.equal(knn_votes(keys, keys, labels, 5, k=1).argmax(1), labels)

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from twincl.augment.views import NATURAL, Views
 from twincl.config import PRESETS
+from twincl.core import mixture
 from twincl.core.detection import clean_probability, clean_probability_per_class
 from twincl.core.mixup import draw_mix
 from twincl.data.batches import Batch
@@ -278,6 +279,16 @@ def test_expectation_follows_the_equations(name: str, score: str) -> None:
     assert verdict.clean_probability.min() < 0.5 < verdict.clean_probability.max()
     assert torch.equal(verdict.clean_probability, method.clean)
     assert torch.equal(verdict.class_probabilities, seen.probabilities)
+
+
+@pytest.mark.parametrize("name", ["default", "paper"])
+def test_expectation_in_blocks_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, parts = make(SETTINGS[name]), make(SETTINGS[name])
+    expected = whole.expectation(snapshot())
+    monkeypatch.setattr(mixture, "BLOCK", 7 * K)
+    for one, other in zip(parts.expectation(snapshot()), expected, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(parts.variances, whole.variances)
 
 
 def test_state_round_trip_goes_on_with_the_same_numbers() -> None:

@@ -14,6 +14,7 @@ from sklearn.mixture import GaussianMixture
 Floats = NDArray[np.float64]
 
 MIN_SAMPLES = 10  # fewer scores than this say nothing about two components
+FIT_SAMPLES = 100_000  # five parameters are fitted to so many quantiles as well as to all scores
 
 
 class CleanFit(NamedTuple):
@@ -31,7 +32,8 @@ def clean_probability(scores: NDArray[np.floating], *, monotone: bool = True, re
     Two unequal Gaussians give the far side of the narrow one to the broad one, so that the highest scores
     can come out as wrong. `monotone` evaluates the posterior with scores clipped to the interval between
     the two means, where it can only rise. `rescale` fits on scores brought to [0, 1]: an affine change that only
-    the tolerance and the regularisation of the fit can see.
+    the tolerance and the regularisation of the fit can see. More than 100,000 scores are fitted by as many of their
+    quantiles; every one of them gets its posterior.
 
     No evidence against any label, probability one for all, is the answer for: fewer than ten scores, constant
     scores, scores that one Gaussian describes better (by BIC), a component that collapsed onto nothing.
@@ -49,12 +51,13 @@ def clean_probability(scores: NDArray[np.floating], *, monotone: bool = True, re
 
     offset, scale = (low, high - low) if rescale else (0.0, 1.0)
     unit = ((values - offset) / scale)[:, None]
-    two = GaussianMixture(2, random_state=0).fit(unit)
-    one = GaussianMixture(1, random_state=0).fit(unit)
+    fitted = unit if len(unit) <= FIT_SAMPLES else _quantiles(unit, FIT_SAMPLES)
+    two = GaussianMixture(2, random_state=0).fit(fitted)
+    one = GaussianMixture(1, random_state=0).fit(fitted)
     wrong, clean = np.argsort(two.means_.ravel())
     means = two.means_.ravel()[[wrong, clean]]
     weights = two.weights_[[wrong, clean]]
-    if two.bic(unit) >= one.bic(unit) or weights.min() * len(values) < 1 or means[1] - means[0] < 1e-6:
+    if two.bic(fitted) >= one.bic(fitted) or weights.min() * len(fitted) < 1 or means[1] - means[0] < 1e-6:
         return trusted
 
     evaluated = unit.clip(means[0], means[1]) if monotone else unit
@@ -75,9 +78,16 @@ def clean_probability_per_class(
     A class in which two modes cannot be told apart takes its samples' values from the fit to all samples.
     """
     probability = clean_probability(scores, monotone=monotone, rescale=rescale).probability
-    for label in np.unique(labels):
-        members = labels == label
+    by_label = np.argsort(labels, kind="stable")
+    _, counts = np.unique(labels, return_counts=True)
+    for members in np.split(by_label, np.cumsum(counts)[:-1]):
         fit = clean_probability(scores[members], monotone=monotone, rescale=rescale)
         if fit.means is not None:
             probability[members] = fit.probability
     return probability
+
+
+def _quantiles(values: Floats, count: int) -> Floats:
+    """`count` of the rows (N, 1), evenly spaced in the order of their size, the smallest and the largest among them."""
+    places = np.linspace(0, len(values) - 1, count).astype(np.int64)
+    return np.sort(values, axis=0)[places]

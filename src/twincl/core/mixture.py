@@ -5,11 +5,23 @@ Linking means that the classifier's predictions stand in for the mixture's own r
 the parameters are updated, so that component k is class k.
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 VARIANCE_FLOOR = 1e-3  # a class whose embeddings coincide would otherwise divide by zero
+BLOCK = 2**24  # entries of the largest matrix over samples and classes that is held at a time: 64 MB of float32
+
+
+def row_blocks(width: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """The tensors (N, ...) cut alike into blocks of rows, so few that rows x `width` does not exceed `BLOCK`.
+
+    What is computed a block at a time needs memory that does not grow with N.
+    """
+    rows = max(1, BLOCK // width)
+    return zip(*(torch.split(tensor, rows) for tensor in tensors), strict=True)
 
 
 def class_means(embeddings: Tensor, probabilities: Tensor) -> Tensor:
@@ -24,7 +36,8 @@ def class_means(embeddings: Tensor, probabilities: Tensor) -> Tensor:
 def class_variances(embeddings: Tensor, probabilities: Tensor, means: Tensor) -> Tensor:
     """Eq. 4: weighted mean squared distance to the class mean, (K,), read as a scalar and floored at 1e-3."""
     weight = probabilities.sum(0)
-    cosine = torch.einsum("nk,nk->k", probabilities, embeddings @ means.T) / weight.clamp_min(1e-12)
+    blocks = row_blocks(len(means), embeddings, probabilities)
+    cosine = sum(torch.einsum("nk,nk->k", p, v @ means.T) for v, p in blocks) / weight.clamp_min(1e-12)
     return (2 - 2 * cosine).clamp_min(VARIANCE_FLOOR)  # |v - mu|^2 = 2 - 2 v.mu for unit vectors
 
 

@@ -14,13 +14,21 @@ def nearest(queries: Tensor, keys: Tensor, k: int, *, chunk: int = 1024) -> tupl
 
 
 def knn_votes(
-    queries: Tensor, keys: Tensor, labels: Tensor, num_classes: int, *, k: int = 200, temperature: float = 0.1
+    queries: Tensor,
+    keys: Tensor,
+    labels: Tensor,
+    num_classes: int,
+    *,
+    k: int = 200,
+    temperature: float = 0.1,
+    chunk: int = 1024,
 ) -> Tensor:
     """Share of each class among the k nearest keys, weighted by exp(cosine / temperature), (N, K).
 
-    `labels` (M,) belong to the keys. k is cut to the number of keys.
+    `labels` (M,) belong to the keys. k is cut to the number of keys. Besides the answer, memory is chunk x M.
     """
-    cosine, index = nearest(queries, keys, min(k, len(keys)))
-    weights = torch.softmax(cosine / temperature, dim=1)
-    votes = torch.zeros(len(queries), num_classes, dtype=weights.dtype, device=weights.device)
-    return votes.scatter_add_(1, labels[index], weights)
+    votes = queries.new_zeros(len(queries), num_classes)
+    for part, share in zip(torch.split(queries, chunk), torch.split(votes, chunk), strict=True):
+        cosine, index = nearest(part, keys, min(k, len(keys)), chunk=chunk)
+        share.scatter_add_(1, labels[index], torch.softmax(cosine / temperature, dim=1))
+    return votes

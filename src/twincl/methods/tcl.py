@@ -21,6 +21,7 @@ from twincl.core.mixture import (
     mixture_logits,
     mixture_logits_simplified,
     posterior,
+    row_blocks,
 )
 from twincl.core.mixup import draw_mix, mix
 from twincl.core.targets import bootstrap_targets
@@ -85,9 +86,14 @@ class TCL:
         self.means = class_means(snapshot.embeddings, snapshot.probabilities)
         if self.settings.sigma != "tau":
             self.variances = class_variances(snapshot.embeddings, snapshot.probabilities, self.means)
-        given = given_label_posterior(posterior(self._mixture_logits(snapshot.embeddings)), self.parts.labels)
+        given = self._given_label_posterior(snapshot.embeddings)
         self.clean = self._clean_probability(given).to(self.clean)
         return Verdict(given.cpu(), self.clean.cpu(), snapshot.probabilities.cpu())
+
+    def _given_label_posterior(self, embeddings: Tensor) -> Tensor:
+        """Eq. 7 for all N samples, a block at a time: their posteriors (N, K) are never held together."""
+        blocks = row_blocks(self.parts.num_classes, embeddings, self.parts.labels)
+        return torch.cat([given_label_posterior(posterior(self._mixture_logits(v)), y) for v, y in blocks])
 
     def _mixture_logits(self, embeddings: Tensor) -> Tensor:
         form = mixture_logits_simplified if self.settings.sigma == "per_class_eq6" else mixture_logits

@@ -24,7 +24,6 @@ from twincl.training.device import mixed_precision_pays, seed_everything
 from twincl.training.loop import TrainState
 from twincl.training.schedule import learning_rate
 
-
 IMAGENET_STATISTICS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # what ImageNet weights expect
 
 

@@ -83,7 +83,7 @@ def fit(
         values: list[torch.Tensor] = []
         for step, batch in enumerate(batches.shuffled(seed, epoch)):
             rate = schedule(epoch * steps + step)
-            terms = _descend(state, batch, rate=rate, amp=amp)
+            terms = descend(state, batch, rate=rate, amp=amp)
             values.append(torch.stack(list(terms.values())))
             if on_step:
                 on_step(step + 1, steps)
@@ -94,7 +94,7 @@ def fit(
         yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, verdict)
 
 
-def _descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> dict[str, torch.Tensor]:
+def descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> dict[str, torch.Tensor]:
     """One step of the optimiser on the sum of the method's terms; returns them detached."""
     for group in state.optimizer.param_groups:
         group["lr"] = rate
