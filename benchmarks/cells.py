@@ -48,6 +48,7 @@ def run_cell(cell: Cell, threads: int | None = None) -> dict[str, Any]:
         output = Path(folder) / "run"
         summary = train(build_config(preset=cell.preset, settings=cell.settings), output)
         metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    del summary["test_data"]  # names a path
     about = environment(torch.device("cpu"), amp=False)
     del about["command"]
     keys = ("test_accuracy", "detection_auroc", "noise_rate_estimate")

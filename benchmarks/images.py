@@ -63,7 +63,6 @@ def main() -> None:
         "average precision",
         "noise: estimated",
         "actual",
-        "s",
     ]
     lines += ["| " + " | ".join(columns) + " |", "| --- " * len(columns) + "|"]
     for name in names:
@@ -77,7 +76,6 @@ def main() -> None:
                 ("detection_average_precision", 1, 4),
                 ("noise_rate_estimate", 1, 3),
                 ("noise_rate_actual", 1, 3),
-                ("train_seconds", 1, 0),
             ):
                 row.append(spread([scale * one[key] for one in results], digits))
             lines.append("| " + " | ".join(row) + " |")
