@@ -115,7 +115,7 @@ def test_info_nce_falls_under_gradient_descent() -> None:
     for _ in range(30):
         one, two = F.normalize(raw, dim=1), F.normalize(raw + 0.3 * draw(8, 4, seed=5), dim=1)
         loss = info_nce(one, two, 0.25)
-        values.append(float(loss))
+        values.append(loss.item())
         (gradient,) = torch.autograd.grad(loss, raw)
         raw = (raw - gradient).detach().requires_grad_()
     assert values[-1] < values[0] - 0.2

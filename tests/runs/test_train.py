@@ -82,7 +82,7 @@ def test_the_folder_is_complete(noisy):
     assert full["seconds"] >= full["train_seconds"] > 0
 
 
-def test_the_summary_is_complete_and_agrees_with_the_other_files(noisy):
+def test_the_summary_is_complete_and_agrees_with_the_other_files(noisy, photos):
     _, run = noisy
     summary = json.loads((run / "summary.json").read_text())
     promised = "method preset seed epochs num_train num_classes test_accuracy test_accuracy_last5_mean "
@@ -104,7 +104,8 @@ def test_the_summary_is_complete_and_agrees_with_the_other_files(noisy):
 
     table = pd.read_csv(run / "label_issues.csv")
     assert len(table) == 29
-    assert sorted(table["index"]) == list(range(29))
+    files = sorted(file.relative_to(photos).as_posix() for file in photos.rglob("*.png"))
+    assert table["file_name"].tolist() == [files[row] for row in table["index"]], "index is the place in the data"
     assert table["label_quality"].is_monotonic_increasing
     assert summary["num_label_issues"] == table["is_label_issue"].sum()
     assert summary["noise_rate_estimate"] == pytest.approx((table["clean_probability"] < 0.5).mean())
