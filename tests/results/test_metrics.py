@@ -60,12 +60,14 @@ def test_perfect_detection_in_closed_form():
         "detection_average_precision": 1.0,
         "corrected_label_accuracy": 1.0,
     }
-    assert noise_rate_estimate(Verdict(quality, quality, torch.eye(2)[truth])) == 0.5
+    assert noise_rate_estimate(Verdict(quality, quality, torch.eye(2)[truth]), labels) == 0.5
 
 
 def test_clean_at_exactly_one_half_is_not_counted_as_wrong():
     half = torch.tensor([0.5, 0.4999])
-    assert noise_rate_estimate(Verdict(half, half, torch.eye(2))) == 0.5
+    verdict = Verdict(half, half, torch.eye(2))
+    assert noise_rate_estimate(verdict, np.array([1, 0])) == 0.5
+    assert noise_rate_estimate(verdict, np.array([0, 1])) == 0, "a label that the classifier agrees with is no issue"
 
 
 @pytest.mark.parametrize("k", [1, 5, 200])

@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from twincl.core.neighbors import knn_votes
 from twincl.methods.method import Snapshot, Verdict
-from twincl.results.issues import corrected_labels
+from twincl.results.issues import corrected_labels, is_issue
 
 Labels = NDArray[np.int64]
 
@@ -30,9 +30,9 @@ def knn_accuracy(train: Snapshot, train_labels: Labels, test: Snapshot, test_lab
     return accuracy(votes, test_labels)
 
 
-def noise_rate_estimate(verdict: Verdict) -> float:
-    """Estimated share of wrong labels."""
-    return float((verdict.clean_probability < 0.5).float().mean())
+def noise_rate_estimate(verdict: Verdict, given: Labels) -> float:
+    """Estimated share of wrong labels: those that the issue table calls issues."""
+    return float(is_issue(verdict, given).mean())
 
 
 def detection(verdict: Verdict, given: Labels, truth: Labels) -> dict[str, float | None]:

@@ -19,7 +19,7 @@ def epoch_record(epoch: Epoch, data: Prepared, test: Snapshot | None) -> Record:
     record |= {f"loss_{name}": value for name, value in epoch.losses.items()}
     truth, given = data.evaluation.truth, data.train.labels
     if epoch.snapshot is not None and epoch.verdict is not None:
-        record["noise_rate_estimate"] = noise_rate_estimate(epoch.verdict)
+        record["noise_rate_estimate"] = noise_rate_estimate(epoch.verdict, given)
         record["train_agreement"] = accuracy(epoch.snapshot.probabilities, given)
         if truth is not None:
             record["train_accuracy"] = accuracy(epoch.snapshot.probabilities, truth)
@@ -55,7 +55,7 @@ def summarise(
         "test_accuracy_last5_mean": mean,
         "test_accuracy_last5_std": deviation,
         "knn_accuracy": None,
-        "noise_rate_estimate": noise_rate_estimate(verdict),
+        "noise_rate_estimate": noise_rate_estimate(verdict, given),
     }
     if test is not None and evaluation.labels is not None:
         neighbours = given if truth is None else truth
