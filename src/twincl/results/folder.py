@@ -16,6 +16,7 @@ import torch
 from twincl import __version__
 from twincl.errors import InputError
 from twincl.files import atomic_path, write_json, write_text
+from twincl.results.model_file import DESCRIPTION, WEIGHTS
 
 CONFIG, METRICS, SUMMARY = "config.yaml", "metrics.jsonl", "summary.json"
 ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT = (
@@ -24,8 +25,7 @@ ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT = (
     "skipped_images.csv",
     "checkpoint.pt",
 )
-MODEL = ("model.safetensors", "model.json")
-EVERYTHING = (CONFIG, METRICS, SUMMARY, ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT, *MODEL)
+EVERYTHING = (CONFIG, METRICS, SUMMARY, ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT, WEIGHTS, DESCRIPTION)
 
 
 def check_output(folder: Path, *, force: bool, resume: bool) -> None:

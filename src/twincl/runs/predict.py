@@ -12,11 +12,10 @@ from twincl.data.batches import Batches
 from twincl.data.classes import encode_labels
 from twincl.data.dataset import RawDataset, RawSplit
 from twincl.data.images import load_images
-from twincl.data.labels import read_labels
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.model_file import Model, load_model
-from twincl.runs.labels import named_labels, split_key
+from twincl.runs.labels import labels_from, named_labels
 from twincl.runs.prepare import Progress
 from twincl.training.device import choose_device
 from twincl.training.snapshot import take_snapshot
@@ -75,10 +74,7 @@ def evaluate(
     model = load_model(run, choose_device(device))
     dataset = read_dataset(data, image_column=image_column, label_column=label_column, split=split)
     raw = _choose(dataset)
-    given = raw.labels
-    if labels is not None:
-        file, key = split_key(labels)
-        given = read_labels(file, key=key, names=raw.names, label_column=label_column)
+    given = labels_from(labels, raw, label_column)
     if given is None:
         raise InputError(f"{data} has no labels to evaluate against; give a file with --labels")
     (encoded,), _ = encode_labels(named_labels(given, dataset.classes), classes=model.classes)
