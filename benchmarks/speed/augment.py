@@ -7,7 +7,7 @@ from benchmarks.speed.options import Figures, Options
 from benchmarks.speed.product import random_images
 from benchmarks.speed.reference import MEAN, STD, strong
 from benchmarks.speed.timing import best_in_turn, threads
-from twincl.augment.views import NATURAL, Views
+from twincl.augment.images import NATURAL, ImageViews
 
 
 def run(options: Options) -> Figures:
@@ -16,7 +16,7 @@ def run(options: Options) -> Figures:
     pixels, _ = random_images(count)
     pictures = [Image.fromarray(one) for one in pixels]
     batch = torch.from_numpy(pixels).permute(0, 3, 1, 2).contiguous()
-    views = Views(NATURAL, tuple(MEAN.flatten().tolist()), tuple(STD.flatten().tolist()))
+    views = ImageViews(NATURAL, tuple(MEAN.flatten().tolist()), tuple(STD.flatten().tolist()))
     generator = torch.Generator().manual_seed(0)
     with threads(1):
         best = best_in_turn(

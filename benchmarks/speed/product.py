@@ -12,7 +12,7 @@ from twincl.data.batches import Batch
 from twincl.data.stores import MemoryImages
 from twincl.methods.tcl import TCL
 from twincl.runs.assemble import Training, assemble, resolve
-from twincl.runs.prepare import Evaluation, Prepared, TrainingSet
+from twincl.runs.prepare import Evaluation, LabelledSet, Prepared
 from twincl.training.loop import descend
 
 CLASSES = 10
@@ -27,8 +27,8 @@ def random_images(count: int, size: int = 32, seed: int = 0) -> tuple[np.ndarray
 def random_training(encoder: str, count: int, batch_size: int, options: Options, **settings: Any) -> Training:
     """A training on `count` random images of 32x32x3; `settings` are those of TCL."""
     pixels, labels = random_images(count)
-    train = TrainingSet(MemoryImages(pixels), labels, [str(row) for row in range(count)], np.arange(count))
-    data = Prepared(train, Evaluation(None, None, None, "none"), tuple(map(str, range(CLASSES))), "natural", [])
+    train = LabelledSet(MemoryImages(pixels), labels, [str(row) for row in range(count)], np.arange(count))
+    data = Prepared(train, None, Evaluation(None, None, None, "none"), tuple(map(str, range(CLASSES))), "natural", [])
     given = {
         "model.name": encoder,
         "optim.batch_size": batch_size,

@@ -107,7 +107,7 @@ class Reference:
     """Network, optimiser and loader of the reference, with PreAct ResNet-18 on images (N, 32, 32, 3)."""
 
     def __init__(self, pixels: np.ndarray, labels: np.ndarray, classes: int, batch_size: int) -> None:
-        encoder = create_encoder("preact_resnet18", channels=3, img_size=pixels.shape[1])
+        encoder = create_encoder("preact_resnet18", shape=(3, *pixels.shape[1:3]))
         self.net = TwinNet(encoder, classes, feat_dim=128, head_bn=True, dropout=0.25)
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.03, momentum=0.9, weight_decay=1e-3)
         self.means = F.normalize(torch.randn(classes, 128), dim=1)

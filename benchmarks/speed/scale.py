@@ -10,7 +10,7 @@ from benchmarks.speed.estep import clustered_snapshot
 from benchmarks.speed.options import Figures, Options
 from benchmarks.speed.resident import additional_bytes, in_child
 from benchmarks.speed.timing import best_in_turn, seconds
-from twincl.augment.views import NATURAL, Views
+from twincl.augment.images import NATURAL, ImageViews
 from twincl.core.neighbors import knn_votes
 from twincl.methods.method import Parts, Snapshot
 from twincl.methods.tcl import TCL, TCLSettings
@@ -58,7 +58,7 @@ def _detection(samples: int, classes: int, repeats: int) -> Figures:
 
 def _method(labels: torch.Tensor, classes: int) -> TCL:
     net = TwinNet(SmallNet(3), classes, feat_dim=DIM, head_bn=True, dropout=0.25)
-    views = Views(NATURAL, (0.5,) * 3, (0.25,) * 3)
+    views = ImageViews(NATURAL, (0.5,) * 3, (0.25,) * 3)
     parts = Parts(net, views, labels, classes, 1, torch.Generator())
     return TCL(parts, TCLSettings(sigma="per_class", gmm_scope="per_class"))
 

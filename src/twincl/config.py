@@ -29,7 +29,7 @@ class Section(BaseModel):
 
 
 class DataSettings(Section):
-    """Where images and labels come from."""
+    """Where images or feature vectors and labels come from."""
 
     path: str = "digits"  # folder, table, arrays, CIFAR or IDX folder, or "digits"
     test: str | None = None  # test data where `path` has no split for it
@@ -59,7 +59,7 @@ class NoiseSettings(Section):
 class ModelSettings(Section):
     """Encoder and heads."""
 
-    name: str | None = None  # small, preact_resnet18, resnet18, resnet50, timm:NAME
+    name: str | None = None  # small, preact_resnet18, resnet18, resnet50, timm:NAME; mlp for features
     weights: str | None = None  # local file with ImageNet weights for resnet18 and resnet50
     feat_dim: Count = 128  # dimension of the representation
     head_bn: bool = True  # batch norm after the last layer of both heads
@@ -70,21 +70,23 @@ class ModelSettings(Section):
 class AugmentSettings(Section):
     """The views; a field that is None keeps the value of the named policy."""
 
-    name: Literal["natural", "symbols"] | None = None
+    name: Literal["natural", "symbols", "features"] | None = None
     crop_min: Annotated[float, Field(gt=0, le=1)] | None = None  # smallest share of the area that a crop keeps
     flip_p: Share | None = None
     jitter_p: Share | None = None
     gray_p: Share | None = None
     solarize_p: Share | None = None
     blur_p: Share | None = None
-    mean: tuple[float, ...] | None = None  # None: measured on the training images, ImageNet's with model.weights
+    noise: NotNegative | None = None  # of features, in their deviations
+    dropout: Annotated[float, Field(ge=0, lt=1)] | None = None  # share of the features left out
+    mean: tuple[float, ...] | None = None  # None: measured on the training data, ImageNet's with model.weights
     std: tuple[float, ...] | None = None
 
 
 class OptimSettings(Section):
     """Stochastic gradient descent and its schedule."""
 
-    epochs: Count = 40
+    epochs: Count | None = None  # None: 40, of feature vectors 20
     batch_size: Annotated[int, Field(ge=2)] | None = None  # of all devices together
     lr: Positive | None = None  # None: lr_base scaled by the batch size
     lr_base: Positive = 0.06  # rate for a batch of 256

@@ -1,7 +1,7 @@
-"""The one exception that users are meant to see."""
+"""The exceptions that users are meant to see."""
 
 
-class InputError(Exception):
+class InputError(ValueError):
     """The user's input cannot be used; the message is one sentence: what, where, what to do.
 
     The command line prints it on stderr without a traceback and exits with code 2.

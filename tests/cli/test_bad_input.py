@@ -123,8 +123,8 @@ def test_arrays_that_are_no_images(refused, pictures, tmp_path):
     assert "neither 0..1 nor 0..255" in saved(x=pixels.astype(np.float32) * 7 - 3, y=labels)
     assert "12 images but 11 labels" in saved(x=pixels, y=labels[:11])
     assert "4 labels are missing" in saved(x=pixels, y=np.where(labels == 1, np.nan, labels))
-    assert "no array of images" in saved(a=pixels)
-    assert "has shape" in saved(x=pixels[:, 0, 0], y=labels)
+    assert "no array named like x, images or embeddings" in saved(a=pixels)
+    assert "has shape" in saved(x=pixels[:, 0, 0, 0], y=labels)
     assert "Python objects" in saved(x=pixels, y=np.array([None] * 12))
 
 
@@ -186,7 +186,7 @@ def test_label_files_that_leave_a_choice(refused, photos, tmp_path):
         (["--method", "tlc"], "unknown method 'tlc': did you mean 'tcl'?"),
         (["--model", "smal"], "unknown encoder 'smal': did you mean 'small'?"),
         (["--model", "timm:no_such_model"], "timm"),
-        (["--augment", "natrual"], "augment.name cannot be used: Input should be 'natural' or 'symbols'"),
+        (["--augment", "natrual"], "augment.name cannot be used: Input should be 'natural', 'symbols' or 'features'"),
         (["--noise", "simmetric", "--noise-rate", "0.5"], "noise.type cannot be used"),
         (["--noise", "symmetric", "--noise-rate", "1.5"], "the value 1.5 of noise.rate cannot be used"),
         (["--noise-rate", "0.5"], "needs a type of noise"),
@@ -278,7 +278,7 @@ def test_some_broken_images_are_left_out_and_listed(twincl, photos, tmp_path):
     assert skipped["reason"].str.len().gt(3).all()
     table = pd.read_csv(tmp_path / "run" / "label_issues.csv")
     assert not set(table["file_name"]) & set(skipped["file_name"])
-    assert len(table) == 29
+    assert len(table) == 36
 
     outcome = twincl("evaluate", tmp_path / "run", tmp_path / "data")
     assert outcome.code == 0

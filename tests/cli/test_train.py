@@ -22,7 +22,9 @@ def config_of(run) -> dict:
 
 
 def issues_of(run) -> pd.DataFrame:
-    return pd.read_csv(run / "label_issues.csv", dtype={"given_label": str, "file_name": str})
+    """The judgement on the labels that were learned from."""
+    table = pd.read_csv(run / "label_issues.csv", dtype={"given_label": str, "file_name": str})
+    return table[table["split"] == "train"]
 
 
 def listed(photos) -> pd.DataFrame:

@@ -77,7 +77,7 @@ def test_clear_ranges_become_bytes(tmp_path, images, expected):
         ({"x": np.full((1, 4, 4), -1.0), "y": [0]}, "neither"),
         ({"x": np.full((1, 4, 4), 300), "y": [0]}, "neither"),
         ({"x": np.full((1, 4, 4), np.nan), "y": [0]}, "NaN"),
-        ({"x": np.zeros((1, 16), np.uint8), "y": [0]}, "shape"),
+        ({"x": np.zeros(16, np.uint8), "y": [0]}, "shape"),
         ({"x": np.zeros((1, 5, 5, 2), np.uint8), "y": [0]}, "shape"),
         ({"x": np.zeros((1, 4, 4), np.uint8), "y": [0, 1]}, "1 images but 2 labels"),
         ({"x": np.zeros((1, 4, 4), np.uint8), "y": [[0, 1]]}, "exactly one label"),

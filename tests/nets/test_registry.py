@@ -7,37 +7,50 @@ from torch import nn
 
 from twincl.errors import InputError
 from twincl.nets.preact import PreActResNet18
-from twincl.nets.registry import ENCODERS, choose_encoder, create_encoder
+from twincl.nets.registry import IMAGE_ENCODERS, choose_encoder, create_encoder
 from twincl.nets.resnet import resnet18
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", IMAGE_ENCODERS)
 def test_every_encoder_knows_its_width(name):
-    encoder = create_encoder(name, channels=4, img_size=28).eval()
+    encoder = create_encoder(name, shape=(4, 28, 28)).eval()
     assert encoder(torch.rand(1, 4, 28, 28)).shape == (1, encoder.dim)
 
 
 def test_arguments_reach_the_net(tmp_path):
-    encoder = create_encoder("preact_resnet18", channels=3, img_size=32, shortcut="identity")
+    encoder = create_encoder("preact_resnet18", shape=(3, 32, 32), shortcut="identity")
     assert isinstance(encoder, PreActResNet18)
     assert encoder.blocks[1].shortcut == "identity"
     source = resnet18()
     torch.save(source.state_dict(), tmp_path / "w.pth")
-    loaded = create_encoder("resnet18", channels=3, img_size=32, weights=tmp_path / "w.pth")
+    loaded = create_encoder("resnet18", shape=(3, 32, 32), weights=tmp_path / "w.pth")
     assert torch.equal(loaded.conv1.weight, source.conv1.weight)
 
 
 def test_mistakes_are_explained(tmp_path):
     with pytest.raises(InputError, match="did you mean 'resnet18'"):
-        create_encoder("resnet-18", channels=3, img_size=32)
+        create_encoder("resnet-18", shape=(3, 32, 32))
     with pytest.raises(InputError, match="only resnet18 and resnet50"):
-        create_encoder("small", channels=3, img_size=32, weights=tmp_path / "w.pth")
+        create_encoder("small", shape=(3, 32, 32), weights=tmp_path / "w.pth")
 
 
 def test_choice_by_machine():
-    assert choose_encoder(224, "cpu") == "small"
-    assert choose_encoder(64, "cuda") == "preact_resnet18"
-    assert choose_encoder(65, "cuda") == "resnet18"
+    assert choose_encoder((3, 224, 224), "cpu") == "small"
+    assert choose_encoder((1, 64, 64), "cuda") == "preact_resnet18"
+    assert choose_encoder((3, 65, 65), "cuda") == "resnet18"
+    assert choose_encoder((512,), "cpu") == choose_encoder((512,), "cuda") == "mlp"
+
+
+def test_an_encoder_for_the_other_kind_of_data_is_refused(tmp_path):
+    with pytest.raises(InputError, match="'mlp' takes feature vectors, but the data are images; pass --model auto"):
+        create_encoder("mlp", shape=(3, 32, 32))
+    for name in (*IMAGE_ENCODERS, "timm:resnet18"):
+        with pytest.raises(InputError, match=f"'{name}' takes images, but the data are feature vectors"):
+            create_encoder(name, shape=(512,))
+    with pytest.raises(InputError, match="only resnet18 and resnet50"):
+        create_encoder("mlp", shape=(512,), weights=tmp_path / "w.pth")
+    with pytest.raises(InputError, match="did you mean 'mlp'"):
+        create_encoder("mpl", shape=(512,))
 
 
 class FakeNet(nn.Module):
@@ -68,17 +81,17 @@ def test_timm_models_are_wrapped(monkeypatch):
     sizes: list[int | None] = []
     monkeypatch.setattr(importlib, "import_module", lambda name: fake_timm(sizes))
     for name in ("conv", "vit"):
-        encoder = create_encoder(f"timm:{name}", channels=4, img_size=16)
+        encoder = create_encoder(f"timm:{name}", shape=(4, 16, 16))
         assert encoder.dim == 7
         assert encoder.training
         assert encoder(torch.rand(2, 4, 16, 16)).shape == (2, 7)
     assert sizes == [None, 16]
     with pytest.raises(InputError, match="did you mean 'conv'"):
-        create_encoder("timm:konv", channels=3, img_size=16)
+        create_encoder("timm:konv", shape=(3, 16, 16))
     with pytest.raises(InputError, match="4 dimensions"):
-        create_encoder("timm:maps", channels=3, img_size=16)
+        create_encoder("timm:maps", shape=(3, 16, 16))
     with pytest.raises(InputError, match="cannot encode images of 3 x 2 x 2"):
-        create_encoder("timm:conv", channels=3, img_size=2)
+        create_encoder("timm:conv", shape=(3, 2, 2))
 
 
 @pytest.mark.parametrize(
@@ -95,4 +108,4 @@ def test_timm_that_does_not_import_is_explained(monkeypatch, error, message):
 
     monkeypatch.setattr(importlib, "import_module", fail)
     with pytest.raises(InputError, match=message):
-        create_encoder("timm:resnet18", channels=3, img_size=32)
+        create_encoder("timm:resnet18", shape=(3, 32, 32))

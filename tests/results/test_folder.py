@@ -107,6 +107,6 @@ def test_file_names_keep_their_bytes(tmp_path):
     """A name in another encoding must not end a training in its last second."""
     name = b"caf\xe9.png".decode("utf-8", "surrogateescape")
     write_issues(tmp_path, pd.DataFrame({"file_name": pd.Series([name, "ü.png"], dtype=object)}))
-    assert (tmp_path / "label_issues.csv").read_bytes() == b"file_name\ncaf\xe9.png\n\xc3\xbc.png\n"
+    assert (tmp_path / "label_issues.csv").read_bytes() == b'"file_name"\n"caf\xe9.png"\n"\xc3\xbc.png"\n'
     write_skipped(tmp_path, [(name, "empty")])
     assert b"caf\xe9.png,empty" in (tmp_path / "skipped_images.csv").read_bytes()

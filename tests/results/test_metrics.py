@@ -3,17 +3,19 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, average_precision_score, roc_auc_score
+from sklearn.metrics import accuracy_score, average_precision_score, precision_score, recall_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from twincl.methods.method import Snapshot, Verdict
-from twincl.results.issues import corrected_labels
-from twincl.results.metrics import accuracy, detection, knn_accuracy, last_epochs, noise_rate_estimate
+from twincl.methods.method import Snapshot
+from twincl.results.judgement import Judgement
+from twincl.results.metrics import accuracy, calibration_error, detection, knn_accuracy, last_epochs
 
 
-def verdict_of(rng: np.random.Generator, count: int, classes: int) -> Verdict:
-    said = torch.from_numpy(rng.dirichlet(np.ones(classes), count))
-    return Verdict(torch.from_numpy(rng.random(count)), torch.from_numpy(rng.random(count)), said)
+def judgement_of(rng: np.random.Generator, given: np.ndarray, classes: int) -> Judgement:
+    count = len(given)
+    quality, clean, confidence = rng.random((3, count)).astype(np.float32)
+    suggested = np.where(rng.random(count) < 0.5, given, rng.integers(classes, size=count))
+    return Judgement(given, quality, clean, suggested, confidence, np.zeros((classes, classes)))
 
 
 @given(count=st.integers(2, 60), classes=st.integers(2, 6), seed=st.integers(0, 2**31))
@@ -22,52 +24,60 @@ def test_detection_agrees_with_scikit_learn(count, classes, seed):
     rng = np.random.default_rng(seed)
     truth = rng.integers(classes, size=count)
     labels = np.where(rng.random(count) < 0.5, rng.integers(classes, size=count), truth)
-    verdict = verdict_of(rng, count, classes)
-    found = detection(verdict, labels, truth)
-    wrong = labels != truth
+    judgement = judgement_of(rng, labels, classes)
+    found = detection(judgement, truth)
+    wrong, issue = labels != truth, judgement.suggested != labels
     assert found["noise_rate_actual"] == pytest.approx(1 - accuracy_score(truth, labels))
-    assert found["corrected_label_accuracy"] == pytest.approx(accuracy_score(truth, corrected_labels(verdict, labels)))
+    assert found["corrected_label_accuracy"] == pytest.approx(accuracy_score(truth, judgement.suggested))
     if len(set(wrong)) == 2:
-        quality, clean = verdict.label_quality.numpy(), verdict.clean_probability.numpy()
+        quality = judgement.label_quality
         assert found["detection_auroc"] == pytest.approx(roc_auc_score(~wrong, quality))
-        assert found["detection_auroc_w"] == pytest.approx(roc_auc_score(~wrong, clean))
         assert found["detection_average_precision"] == pytest.approx(average_precision_score(wrong, 1 - quality))
-    said = verdict.class_probabilities
+    if issue.any():
+        assert found["issue_precision"] == pytest.approx(precision_score(wrong, issue))
+    if wrong.any():
+        assert found["issue_recall"] == pytest.approx(recall_score(wrong, issue))
+    said = torch.from_numpy(rng.dirichlet(np.ones(classes), count))
     assert accuracy(said, truth) == pytest.approx(accuracy_score(truth, said.numpy().argmax(1)))
 
 
 @pytest.mark.parametrize("shift", [0, 1])
-def test_ranks_are_unknown_where_all_labels_are_right_or_all_wrong(shift):
+def test_what_is_unknown_where_all_labels_are_right_or_all_wrong(shift):
     truth = np.arange(6) % 3
-    verdict = Verdict(torch.ones(6), torch.ones(6), torch.eye(3)[torch.arange(6) % 3])
-    assert detection(verdict, (truth + shift) % 3, truth) == {
+    ones = np.ones(6, np.float32)
+    found = detection(Judgement((truth + shift) % 3, ones, ones, truth, ones, np.eye(3)), truth)
+    assert found == {
         "noise_rate_actual": float(shift),
         "detection_auroc": None,
-        "detection_auroc_w": None,
         "detection_average_precision": None,
-        "corrected_label_accuracy": float(1 - shift),
+        "issue_precision": 1.0 if shift else None,
+        "issue_recall": 1.0 if shift else None,
+        "corrected_label_accuracy": 1.0,
+        "suggestion_calibration_error": 0.0,
     }
 
 
 def test_perfect_detection_in_closed_form():
     truth, labels = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0])
-    quality = torch.tensor([0.9, 0.1, 0.8, 0.2])
-    found = detection(Verdict(quality, quality, torch.eye(2)[truth]), labels, truth)
+    quality = np.array([0.9, 0.1, 0.8, 0.2], np.float32)
+    found = detection(Judgement(labels, quality, quality, truth, np.ones(4, np.float32), np.eye(2)), truth)
     assert found == {
         "noise_rate_actual": 0.5,
         "detection_auroc": 1.0,
-        "detection_auroc_w": 1.0,
         "detection_average_precision": 1.0,
+        "issue_precision": 1.0,
+        "issue_recall": 1.0,
         "corrected_label_accuracy": 1.0,
+        "suggestion_calibration_error": 0.0,
     }
-    assert noise_rate_estimate(Verdict(quality, quality, torch.eye(2)[truth]), labels) == 0.5
 
 
-def test_clean_at_exactly_one_half_is_not_counted_as_wrong():
-    half = torch.tensor([0.5, 0.4999])
-    verdict = Verdict(half, half, torch.eye(2))
-    assert noise_rate_estimate(verdict, np.array([1, 0])) == 0.5
-    assert noise_rate_estimate(verdict, np.array([0, 1])) == 0, "a label that the classifier agrees with is no issue"
+def test_calibration_error_by_hand():
+    confidence = np.array([0.51, 0.51, 0.95, 0.95, 1.0])
+    right = np.array([True, False, True, True, False])
+    # bins of 1/15: {0.51, 0.51}, {0.95, 0.95, 1.0}
+    expected = (2 * abs(0.51 - 0.5) + 3 * abs(2.9 / 3 - 2 / 3)) / 5
+    assert calibration_error(confidence, right) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("k", [1, 5, 200])

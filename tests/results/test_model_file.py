@@ -3,6 +3,7 @@ import json
 import pytest
 import torch
 
+from twincl.augment.features import FEATURES, FeatureViews
 from twincl.errors import InputError
 from twincl.nets.registry import create_encoder
 from twincl.nets.twin import TwinNet
@@ -15,8 +16,7 @@ ABOUT = {
     "head_bn": False,
     "dropout": 0.25,
     "classes": ["Äpfel", "pears"],
-    "channels": 3,
-    "img_size": 12,
+    "shape": [3, 12, 12],
     "mean": [0.1, 0.2, 0.3],
     "std": [0.4, 0.5, 0.6],
 }
@@ -26,7 +26,7 @@ CPU = torch.device("cpu")
 @pytest.fixture
 def net() -> TwinNet:
     torch.manual_seed(0)
-    encoder = create_encoder("small", channels=3, img_size=12, shortcut="identity")
+    encoder = create_encoder("small", shape=(3, 12, 12), shortcut="identity")
     net = TwinNet(encoder, 2, feat_dim=6, head_bn=False, dropout=0.25)
     net(torch.randn(8, 3, 12, 12))  # moves the statistics of batch norm
     return net.to(memory_format=torch.channels_last).eval()
@@ -39,10 +39,28 @@ def test_a_loaded_model_gives_the_same_logits(net, tmp_path):
     assert not model.net.training
     for ours, theirs in zip(model.net(model.views.plain(images)), net(model.views.plain(images)), strict=True):
         assert torch.equal(ours, theirs)
-    assert (model.classes, model.channels, model.img_size) == (("Äpfel", "pears"), 3, 12)
+    assert (model.classes, model.shape) == (("Äpfel", "pears"), (3, 12, 12))
     black = model.views.plain(torch.zeros(1, 3, 12, 12, dtype=torch.uint8))[0, :, 0, 0]
     torch.testing.assert_close(black, torch.tensor([-0.1 / 0.4, -0.2 / 0.5, -0.3 / 0.6]))
     assert sorted(file.name for file in tmp_path.iterdir()) == [DESCRIPTION, WEIGHTS]
+
+
+def test_a_model_of_features_gives_the_same_logits(tmp_path):
+    torch.manual_seed(0)
+    net = TwinNet(create_encoder("mlp", shape=(5,)), 2, feat_dim=6, head_bn=True, dropout=0.25)
+    net(torch.randn(8, 5))
+    features = torch.randn(200, 5)
+    mean, std = features.mean(0).tolist(), features.std(0).tolist()
+    about = ABOUT | {"encoder": "mlp", "head_bn": True, "shape": [5], "mean": mean, "std": std}
+    save_model(tmp_path, net, about)
+    model = load_model(tmp_path, CPU)
+    assert model.shape == (5,)
+    ours = FeatureViews(FEATURES, tuple(mean), tuple(std))
+    for one, two in zip(model.net(model.views.plain(features)), net.eval()(ours.plain(features)), strict=True):
+        assert torch.equal(one, two)
+    save_model(tmp_path, net, about | {"mean": mean[:4], "std": std[:4]})
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_model(tmp_path, CPU)
 
 
 def test_saving_the_same_twice_gives_the_same_bytes(net, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from twincl.config import build_config
-from twincl.runs.prepare import Prepared, TrainingSet, prepare
+from twincl.runs.prepare import LabelledSet, Prepared, prepare
 
 CPU = torch.device("cpu")
 
@@ -24,7 +24,7 @@ def prepared(path: Path, **settings: object) -> Prepared:
     return prepare(build_config(settings={"data.path": str(path), **named}), CPU)
 
 
-def recognised(data: TrainingSet) -> list[int]:
+def recognised(data: LabelledSet) -> list[int]:
     return data.images.batch(np.arange(len(data.images)))[:, 0, 0, 0].tolist()
 
 
@@ -55,7 +55,7 @@ def test_limit_takes_the_first_rows_and_noise_keeps_the_truth_apart(tmp_path):
     assert data.train.rows.tolist() == list(range(20))
     assert np.array_equal(data.evaluation.truth, labels[:20])
     assert np.array_equal(data.train.labels, (labels[:20] + 1) % 4)
-    assert not any("truth" in name or "true" in name for name in TrainingSet.__dataclass_fields__)
+    assert not any("truth" in name or "true" in name for name in LabelledSet.__dataclass_fields__)
 
 
 def test_held_out_labels_are_clean_when_noise_is_simulated_or_truth_is_known(tmp_path):

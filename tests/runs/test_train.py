@@ -16,9 +16,10 @@ from twincl.data.batches import Batches
 from twincl.data.images import load_images
 from twincl.data.read import read_dataset
 from twincl.errors import InputError, TrainingError
-from twincl.results.folder import EVERYTHING, SKIPPED
+from twincl.results.folder import CORRECTED, EVERYTHING, REPORT, SKIPPED
 from twincl.results.model_file import load_model
-from twincl.runs.train import Silence, train
+from twincl.runs.learn import Silence
+from twincl.runs.train import train
 from twincl.training.snapshot import take_snapshot
 
 
@@ -68,13 +69,14 @@ def noisy(photos, tmp_path_factory) -> tuple[dict, Path]:
 
 def test_the_folder_is_complete(noisy):
     _, run = noisy
-    assert {file.name for file in run.iterdir()} == set(EVERYTHING) - {SKIPPED}
+    assert {file.name for file in run.iterdir()} == set(EVERYTHING) - {SKIPPED, CORRECTED, REPORT}
     lines = metrics(run)
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
     terms = {"contrast", "cross", "marginal_entropy", "mean_entropy", "align_class", "align_mixture"}
     expected = {f"loss_{term}" for term in terms} | {"epoch", "lr", "loss", "noise_rate_estimate", "noise_rate_actual"}
     expected |= {"test_accuracy", "train_accuracy", "train_agreement", "corrected_label_accuracy"}
-    expected |= {"detection_auroc", "detection_auroc_w", "detection_average_precision"}
+    expected |= {"detection_auroc", "detection_auroc_w", "detection_average_precision", "issue_precision"}
+    expected |= {"issue_recall", "suggestion_calibration_error"}
     for line in lines:
         assert line.keys() == expected
         assert line["loss"] == pytest.approx(sum(line[f"loss_{term}"] for term in terms))
@@ -87,9 +89,8 @@ def test_the_summary_is_complete_and_agrees_with_the_other_files(noisy, photos):
     summary = json.loads((run / "summary.json").read_text())
     promised = "method preset seed epochs num_train num_classes test_accuracy test_accuracy_last5_mean "
     promised += "test_accuracy_last5_std knn_accuracy noise_rate_estimate noise_rate_actual detection_auroc "
-    promised += (
-        "detection_auroc_w detection_average_precision corrected_label_accuracy train_seconds samples_per_second"
-    )
+    promised += "detection_average_precision corrected_label_accuracy train_seconds samples_per_second num_judged "
+    promised += "issue_precision issue_recall noise_rate_by_class transition_matrix temperature"
     assert set(promised.split()) <= summary.keys()
     assert [summary[key] for key in ("method", "preset", "seed", "epochs")] == ["tcl", "default", 0, 4]
     assert (summary["num_train"], summary["num_test"], summary["num_classes"]) == (29, 7, 3)
@@ -98,17 +99,23 @@ def test_the_summary_is_complete_and_agrees_with_the_other_files(noisy, photos):
     assert summary["test_accuracy"] == accuracies[-1]
     assert summary["test_accuracy_last5_mean"] == pytest.approx(np.mean(accuracies))
     assert summary["test_accuracy_last5_std"] == pytest.approx(np.std(accuracies))
-    assert {key: summary[key] for key in lines[-1] if key in summary} == {
-        key: lines[-1][key] for key in lines[-1] if key in summary
-    }
+    common = lines[-1].keys() & summary.keys()
+    assert len(common) > 6
+    assert {key: summary[key] for key in common} == {key: lines[-1][key] for key in common}
 
     table = pd.read_csv(run / "label_issues.csv")
-    assert len(table) == 29
+    assert len(table) == summary["num_judged"] == 36
+    assert table["split"].value_counts().to_dict() == {"train": 29, "held_out": 7}
     files = sorted(file.relative_to(photos).as_posix() for file in photos.rglob("*.png"))
     assert table["file_name"].tolist() == [files[row] for row in table["index"]], "index is the place in the data"
     assert table["label_quality"].is_monotonic_increasing
     assert summary["num_label_issues"] == table["is_label_issue"].sum()
-    assert summary["noise_rate_estimate"] == pytest.approx(table["is_label_issue"].mean())
+    assert (table["is_label_issue"] == (table["given_label"] != table["suggested_label"])).all()
+    by_class = 1 - table.groupby("given_label")["clean_probability"].mean()
+    assert summary["noise_rate_by_class"] == pytest.approx(by_class.to_dict(), abs=1e-3)
+    np.testing.assert_allclose(np.sum(summary["transition_matrix"], axis=1), 1, atol=1e-3)
+    table = table[table["split"] == "train"]
+    assert summary["noise_rate_estimate"] == pytest.approx(1 - table["clean_probability"].mean(), abs=1e-5)
     true = table["file_name"].str.split("/").str[0]
     assert summary["noise_rate_actual"] == pytest.approx((table["given_label"] != true).mean())
     assert 0 < summary["noise_rate_actual"] <= 0.4
@@ -123,7 +130,7 @@ def test_the_configuration_is_resolved_and_repeats_the_run(noisy, tmp_path):
         "model": ["name"],
         "data": ["img_size", "channels", "workers"],
         "optim": ["lr", "batch_size", "warmup_epochs"],
-        "augment": list(stored["augment"]),
+        "augment": [name for name in stored["augment"] if name not in ("noise", "dropout")],  # those are of features
         "noise": ["seed"],
     }
     for section, names in chosen.items():
@@ -212,7 +219,7 @@ def test_the_truth_cannot_reach_the_training(photos, tmp_path):
 
 
 def _kept(run: Path):
-    table = pd.read_csv(run / "label_issues.csv")
+    table = pd.read_csv(run / "label_issues.csv").query("split == 'train'")
     return list(zip(table["given_label"], table["file_name"].str.split("/").str[0], strict=True))
 
 
@@ -235,7 +242,7 @@ def test_the_model_on_disk_is_the_model_that_was_trained(noisy):
     model = load_model(run, torch.device("cpu"))
     table = pd.read_csv(run / "label_issues.csv").set_index("file_name")
     assert model.classes == ("blue", "green", "red")
-    assert (model.channels, model.img_size) == (3, 16)
+    assert model.shape == (3, 16, 16)
     raw = read_dataset(yaml.safe_load((run / "config.yaml").read_text())["data"]["path"]).train
     batches = Batches(
         load_images(raw, size=16, channels=3).images, np.zeros(36), batch_size=36, device=torch.device("cpu")
@@ -330,7 +337,7 @@ def test_arrays_that_are_not_square_are_treated_alike_everywhere(pictures, tmp_p
     summary = train(build_config(settings=small(tmp_path / "wide.npz", optim__epochs=1)), tmp_path / "run")
     assert summary["num_test"] == 6
     assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())["data"]["img_size"] == 8
-    assert load_model(tmp_path / "run", torch.device("cpu")).img_size == 8
+    assert load_model(tmp_path / "run", torch.device("cpu")).shape == (3, 8, 8)
 
 
 def test_test_labels_meet_the_classes_by_name(photos, tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from twincl.augment.views import NATURAL, Views
+from twincl.augment.images import NATURAL, ImageViews
 from twincl.data.batches import Batches
 from twincl.data.stores import MemoryImages
 from twincl.methods.method import Parts
@@ -20,7 +20,7 @@ class Tiny:
     """Twelve images, three batches of four an epoch."""
 
     state: TrainState
-    views: Views
+    views: ImageViews
     batches: Batches
 
     def train(self, epochs: int, **options) -> list[Epoch]:
@@ -37,7 +37,7 @@ def tiny(pictures):
         torch.manual_seed(0)
         pixels, labels = pictures(count, size=8)
         net = TwinNet(SmallNet(3, 8), 3, feat_dim=4, head_bn=True, dropout=0.25)
-        views = Views(NATURAL, (0.4, 0.4, 0.4), (0.3, 0.3, 0.3))
+        views = ImageViews(NATURAL, (0.4, 0.4, 0.4), (0.3, 0.3, 0.3))
         batches = Batches(MemoryImages(pixels), labels, batch_size=4, device=torch.device("cpu"))
         parts = Parts(net, views, torch.from_numpy(labels), 3, 4, torch.Generator().manual_seed(0))
         optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=0.9)

@@ -2,7 +2,14 @@ import pytest
 import torch
 
 from twincl.errors import InputError
-from twincl.training.device import best_seconds, choose_device, mixed_precision_pays, precision
+from twincl.training.device import (
+    best_seconds,
+    choose_device,
+    mixed_precision_pays,
+    precision,
+    seed_everything,
+    undisturbed,
+)
 
 
 def test_devices_by_name():
@@ -28,3 +35,21 @@ def test_best_seconds_counts_no_first_time():
     calls: list[int] = []
     assert best_seconds(lambda: calls.append(1), repeats=3) >= 0
     assert len(calls) == 4
+
+
+def test_undisturbed_puts_back_generators_and_switches():
+    def state() -> tuple[object, ...]:
+        kernels, memory = torch.backends.cudnn, torch.utils.deterministic
+        switches = kernels.deterministic, kernels.benchmark, memory.fill_uninitialized_memory
+        return torch.get_rng_state().tolist(), torch.get_deterministic_debug_mode(), *switches
+
+    def disturb() -> None:
+        with undisturbed(torch.device("cpu")):
+            seed_everything(1)
+            assert state() != before
+            raise KeyboardInterrupt
+
+    before = state()
+    with pytest.raises(KeyboardInterrupt):
+        disturb()
+    assert state() == before

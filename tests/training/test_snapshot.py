@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from twincl.augment.views import NATURAL, Views
+from twincl.augment.images import NATURAL, ImageViews
 from twincl.data.batches import Batches
 from twincl.data.stores import MemoryImages
 from twincl.nets.preact import SmallNet
@@ -15,7 +15,7 @@ def test_snapshot_is_one_image_after_the_other_at_rest(pictures, training):
     torch.manual_seed(0)
     pixels, labels = pictures(11, size=8)
     net = TwinNet(SmallNet(3, 8), 3, feat_dim=6, head_bn=True, dropout=0.5)
-    views = Views(NATURAL, (0.4, 0.4, 0.4), (0.3, 0.3, 0.3))
+    views = ImageViews(NATURAL, (0.4, 0.4, 0.4), (0.3, 0.3, 0.3))
     batches = Batches(MemoryImages(pixels), labels, batch_size=4, device=torch.device("cpu"))
     net.train()
     for batch in batches.shuffled(seed=0, epoch=0):  # statistics of batch norm that are not the initial ones
@@ -43,7 +43,7 @@ def test_bfloat16_gives_nearly_the_same(pictures):
     torch.manual_seed(0)
     pixels, labels = pictures(6, size=8)
     net = TwinNet(SmallNet(3, 8), 3, feat_dim=6, head_bn=True, dropout=0.5)
-    views = Views(NATURAL, (0.4, 0.4, 0.4), (0.3, 0.3, 0.3))
+    views = ImageViews(NATURAL, (0.4, 0.4, 0.4), (0.3, 0.3, 0.3))
     batches = Batches(MemoryImages(pixels), labels, batch_size=3, device=torch.device("cpu"))
     exact = take_snapshot(net, views, batches.in_order(), amp=False)
     rough = take_snapshot(net, views, batches.in_order(), amp=True)

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from twincl import __version__
 from twincl.cli import options as opt
+
+if TYPE_CHECKING:
+    from twincl.config import Config
 
 app = typer.Typer(
     name="twincl",
@@ -38,64 +41,64 @@ def common(
 
 
 @app.command()
+@opt.takes_training_flags
+def clean(
+    data: opt.Data,
+    output: opt.Output,
+    preset: opt.Preset = None,
+    config: opt.ConfigFile = None,
+    relabel_above: opt.RelabelAbove = 0.8,
+    drop_below: opt.DropBelow = 0.2,
+    resume: opt.Resume = False,
+    force: opt.Force = False,
+    set_: opt.Set = None,
+    **flags: Any,
+) -> None:
+    """Find and fix the wrong labels of DATA: train on all of it, then report, corrections and the worst labels.
+
+    RUN then holds report.html to look at, label_issues.csv (every label, the most suspect first),
+    corrected_labels.csv and the trained model. No label is held out unless --holdout or --test asks for it.
+
+    \b
+    Examples:
+      twincl clean photos/ --output runs/photos
+      twincl clean embeddings.npy --labels labels.csv --output runs/texts
+      twincl clean table.csv --label-column category -o runs/mine --relabel-above 0.9
+    """  # noqa: D301
+    from twincl.cli.terminal import Terminal, issue_lines
+    from twincl.runs.clean import clean as run
+
+    flags = {"holdout": 0.0, **{flag: value for flag, value in flags.items() if value is not None}}
+    cleaned = run(
+        _config(data, preset, config, flags, set_),
+        output,
+        relabel_above=relabel_above,
+        drop_below=drop_below,
+        force=force,
+        resume=resume,
+        listener=Terminal(),
+    )
+    print(f"\n{issue_lines(cleaned.worst)}\n{_summary_text(cleaned.summary)}")
+    print(f"corrections        {', '.join(f'{count} {action}' for action, count in cleaned.actions.items())}")
+    print(f"\nlook at            {output / 'report.html'}\ncorrected labels   {output / 'corrected_labels.csv'}")
+
+
+@app.command()
+@opt.takes_training_flags
 def train(
     data: opt.Data,
     output: opt.Output,
-    method: Annotated[str | None, typer.Option(help="tcl or cross-entropy.  [default: tcl]")] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(help="default, paper, official, official-4gpu, official-c100.  [default: default]"),
-    ] = None,
-    config: Annotated[Path | None, typer.Option("--config", "-c", help="YAML file with settings.")] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="small, preact_resnet18, resnet18, resnet50, timm:NAME.  [default: auto, by size and device]"
-        ),
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the data.  [default: 40]")] = None,
-    batch_size: Annotated[
-        int | None, typer.Option("--batch-size", "-b", help="Images a step.  [default: by number of images]")
-    ] = None,
-    lr: Annotated[float | None, typer.Option(help="Peak learning rate.  [default: by batch size]")] = None,
-    weight_decay: Annotated[float | None, typer.Option(help="On all parameters.  [default: 0.001]")] = None,
-    img_size: Annotated[
-        int | None,
-        typer.Option(help="Side in pixels.  [default: as the images are, at most 64 on CPU, 224 on GPU]"),
-    ] = None,
-    augment: Annotated[
-        str | None,
-        typer.Option(help="natural (photos) or symbols (digits, text: no flips, gentle crops).  [default: natural]"),
-    ] = None,
-    test: Annotated[
-        str | None, typer.Option(help="Test data; else the test split of DATA, else a fifth is held out.")
-    ] = None,
-    labels: opt.LabelFile = None,
-    true_labels: Annotated[
-        str | None,
-        typer.Option(metavar="FILE[:KEY]", help="True labels, for evaluation only: npy in data order or CSV."),
-    ] = None,
-    noise: opt.NoiseType = None,
-    noise_rate: opt.NoiseRate = None,
-    image_column: opt.ImageColumn = None,
-    label_column: opt.LabelColumn = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", "-j", help="Processes that decode images which do not fit in memory."),
-    ] = None,
-    seed: opt.Seed = None,
-    device: opt.Device = None,
-    amp: Annotated[
-        bool | None,
-        typer.Option("--amp/--no-amp", help="bfloat16 or float32.  [default: the faster, measured]"),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after the last finished epoch.")] = False,
+    preset: opt.Preset = None,
+    config: opt.ConfigFile = None,
+    resume: opt.Resume = False,
     force: opt.Force = False,
     set_: opt.Set = None,
+    **flags: Any,
 ) -> None:
     """Train a classifier on DATA and judge every label of it.
 
     RUN then holds label_issues.csv (the most suspect label first), the model, metrics and a summary.
+    Without test data a fifth is held out for testing.
 
     \b
     Examples:
@@ -104,16 +107,20 @@ def train(
       twincl train cifar-10-batches-py --labels human.pt:worse_label -o runs/worse
       twincl train digits --noise symmetric --noise-rate 0.5 -o runs/digits
     """  # noqa: D301
-    given = opt.settings_of({flag: value for flag, value in locals().items() if flag in opt.FLAGS})
-
     from twincl.cli.terminal import Terminal
-    from twincl.config import build_config, parse_assignments
     from twincl.runs.train import train as run
 
-    settings = given | {"data.path": data} | parse_assignments(set_ or [])
-    resolved = build_config(preset=preset, file=config, settings=settings)
-    summary = run(resolved, output, force=force, resume=resume, listener=Terminal())
-    print(_summary_text(summary, output))
+    summary = run(_config(data, preset, config, flags, set_), output, force=force, resume=resume, listener=Terminal())
+    print(f"\n{_summary_text(summary)}\n\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
+
+
+def _config(
+    data: str, preset: str | None, file: Path | None, flags: dict[str, Any], assignments: list[str] | None
+) -> "Config":
+    from twincl.config import build_config, parse_assignments
+
+    settings = opt.settings_of(flags) | {"data.path": data} | parse_assignments(assignments or [])
+    return build_config(preset=preset, file=file, settings=settings)
 
 
 @app.command()
@@ -246,6 +253,98 @@ def predict(
 
 
 @app.command()
+def issues(
+    run: opt.Run,
+    top: Annotated[int, typer.Option(min=1, help="So many of the worst.")] = 20,
+    class_: Annotated[str | None, typer.Option("--class", help="Only images with this given label.")] = None,
+    min_confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="Only suggestions at least this likely to be right.")
+    ] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Print the worst labels of a finished RUN: the file, its label, what it should be, how sure that is."""
+    from twincl.cli.terminal import issue_lines
+    from twincl.runs.issues import worst_labels
+
+    table = worst_labels(run, top=top, given_label=class_, min_confidence=min_confidence)
+    if as_json:
+        print(table.to_json(orient="records", indent=2, force_ascii=True))
+    else:
+        print(issue_lines(table))
+
+
+@app.command()
+def report(run: opt.Run, force: opt.Force = False) -> None:
+    """Write RUN/report.html (one file, works offline) and the figures in it as PNG files."""
+    from twincl.cli.terminal import Terminal
+    from twincl.runs.report import write_report
+
+    print(write_report(run, force=force, progress=Terminal().progress))
+
+
+@app.command()
+def correct(
+    run: opt.Run,
+    relabel_above: opt.RelabelAbove = 0.8,
+    drop_below: opt.DropBelow = 0.2,
+    force: opt.Force = False,
+) -> None:
+    """Write RUN/corrected_labels.csv: file, given, corrected, action (keep, relabel, drop), confidence.
+
+    A label that is no issue is kept. An issue is relabelled where the suggestion is at least --relabel-above likely
+    to be right; otherwise dropped where the given label is less than --drop-below likely to be right; otherwise kept.
+    """
+    from twincl.results.corrections import Policy
+    from twincl.runs.corrections import write_corrections
+
+    actions = write_corrections(run, Policy(relabel_above, drop_below), force=force)
+    print(f"{run / 'corrected_labels.csv'}: {', '.join(f'{count} {action}' for action, count in actions.items())}")
+
+
+@app.command()
+def export(
+    run: opt.Run,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File or new folder to write.")],
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help="Labels: csv, parquet, imagefolder, labelstudio, fiftyone, cleanlab. Model: onnx, torch-export, "
+            "safetensors.",
+        ),
+    ],
+    relabel_above: Annotated[float | None, typer.Option(help="As in correct.  [default: 0.8]")] = None,
+    drop_below: Annotated[float | None, typer.Option(help="As in correct.  [default: 0.2]")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Where the data lie now, if no longer where they were trained on.")
+    ] = None,
+    link: Annotated[bool, typer.Option("--link", help="imagefolder: hard links instead of copies.")] = False,
+    image_prefix: Annotated[
+        str | None, typer.Option(help="labelstudio: what to put before each file name, such as a URL.")
+    ] = None,
+    force: opt.Force = False,
+) -> None:
+    """Write the corrected data set, or the trained model, of a finished RUN for another tool.
+
+    Corrections follow the policy of `twincl correct`. The original data are never touched.
+
+    \b
+    Examples:
+      twincl export runs/photos --format imagefolder --output photos-clean --link
+      twincl export runs/photos --format labelstudio --output tasks
+      twincl export runs/photos --format onnx --output model.onnx
+    """  # noqa: D301
+    from twincl.results.corrections import Policy
+    from twincl.runs.export import export as write
+
+    asked = {"relabel_above": relabel_above, "drop_below": drop_below}
+    given = {name: value for name, value in asked.items() if value is not None}
+    policy = Policy(**given) if given else None
+    print(write(run, format_, output, policy=policy, data=data, link=link, image_prefix=image_prefix, force=force))
+
+
+@app.command()
 def settings(
     preset: Annotated[str, typer.Option(help="default, paper, official, official-4gpu, official-c100.")] = "default",
 ) -> None:
@@ -264,8 +363,8 @@ def doctor() -> None:
         print(f"{name:<14}{value}")
 
 
-def _summary_text(summary: dict[str, Any], output: Path) -> str:
-    lines = [""]
+def _summary_text(summary: dict[str, Any]) -> str:
+    lines = []
     if summary["test_accuracy_last5_mean"] is not None:
         lines.append(
             f"test accuracy      {summary['test_accuracy_last5_mean']:.2%} "
@@ -281,5 +380,4 @@ def _summary_text(summary: dict[str, Any], output: Path) -> str:
     if "corrected_label_accuracy" in summary:
         lines.append(f"corrected labels   {summary['corrected_label_accuracy']:.2%} right")
     lines.append(f"time               {summary['train_seconds']:.0f} s, {summary['samples_per_second']:.0f} images/s")
-    lines.append(f"\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
     return "\n".join(lines)

@@ -1,5 +1,7 @@
 """The options of the commands, spelled as in timm, and what setting each one stands for."""
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +12,19 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Image folder (class/x.jpg or train|test/class/x.jpg), CSV or TSV, parquet file or folder, .npz, "
-        "CIFAR or IDX folder, or the word digits.",
+        "CIFAR or IDX folder, embeddings (.npy, .npz or parquet, one row each), or the word digits.",
     ),
+]
+Preset = Annotated[
+    str | None, typer.Option(help="default, paper, official, official-4gpu, official-c100.  [default: default]")
+]
+ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", help="YAML file with settings.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on after the last finished epoch.")]
+RelabelAbove = Annotated[
+    float, typer.Option(min=0, max=1, help="Take a suggested label when it is this likely to be right.")
+]
+DropBelow = Annotated[
+    float, typer.Option(min=0, max=1, help="Drop a suspect without such a suggestion when its label is less likely.")
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished training.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Run folder to create.")]
@@ -38,26 +51,89 @@ Set = Annotated[
     typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Any other setting; may be repeated."),
 ]
 
-FLAGS = {  # flag of `twincl train` -> setting
-    "method": "method",
-    "seed": "seed",
-    "device": "device",
-    "amp": "amp",
-    "test": "data.test",
-    "labels": "data.labels",
-    "true_labels": "data.true_labels",
-    "image_column": "data.image_column",
-    "label_column": "data.label_column",
-    "img_size": "data.img_size",
-    "workers": "data.workers",
-    "noise": "noise.type",
-    "noise_rate": "noise.rate",
-    "model": "model.name",
-    "augment": "augment.name",
-    "epochs": "optim.epochs",
-    "batch_size": "optim.batch_size",
-    "lr": "optim.lr",
-    "weight_decay": "optim.weight_decay",
+TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, and how typer reads it
+    "method": ("method", Annotated[str | None, typer.Option(help="tcl or cross-entropy.  [default: tcl]")]),
+    "model": (
+        "model.name",
+        Annotated[
+            str | None,
+            typer.Option(
+                help="small, preact_resnet18, resnet18, resnet50, timm:NAME; mlp for embeddings.  "
+                "[default: auto, by size and device]"
+            ),
+        ],
+    ),
+    "epochs": (
+        "optim.epochs",
+        Annotated[int | None, typer.Option(help="Passes over the data.  [default: 40; 20 for embeddings]")],
+    ),
+    "batch_size": (
+        "optim.batch_size",
+        Annotated[
+            int | None, typer.Option("--batch-size", "-b", help="Images a step.  [default: by number of images]")
+        ],
+    ),
+    "lr": ("optim.lr", Annotated[float | None, typer.Option(help="Peak learning rate.  [default: by batch size]")]),
+    "weight_decay": (
+        "optim.weight_decay",
+        Annotated[float | None, typer.Option(help="On all parameters.  [default: 0.001]")],
+    ),
+    "img_size": (
+        "data.img_size",
+        Annotated[
+            int | None,
+            typer.Option(help="Side in pixels.  [default: as the images are, at most 64 on CPU, 224 on GPU]"),
+        ],
+    ),
+    "augment": (
+        "augment.name",
+        Annotated[
+            str | None,
+            typer.Option(
+                help="natural (photos), symbols (digits, text: no flips, gentle crops) or features (embeddings).  "
+                "[default: by the data]"
+            ),
+        ],
+    ),
+    "test": (
+        "data.test",
+        Annotated[str | None, typer.Option(help="Test data; else the test split of DATA, else see --holdout.")],
+    ),
+    "holdout": (
+        "data.holdout",
+        Annotated[
+            float | None,
+            typer.Option(help="Share kept from training for testing, where there are no test data."),
+        ],
+    ),
+    "labels": ("data.labels", LabelFile),
+    "true_labels": (
+        "data.true_labels",
+        Annotated[
+            str | None,
+            typer.Option(metavar="FILE[:KEY]", help="True labels, for evaluation only: npy in data order or CSV."),
+        ],
+    ),
+    "noise": ("noise.type", NoiseType),
+    "noise_rate": ("noise.rate", NoiseRate),
+    "image_column": ("data.image_column", ImageColumn),
+    "label_column": ("data.label_column", LabelColumn),
+    "workers": (
+        "data.workers",
+        Annotated[
+            int | None,
+            typer.Option("--workers", "-j", help="Processes that decode images which do not fit in memory."),
+        ],
+    ),
+    "seed": ("seed", Seed),
+    "device": ("device", Device),
+    "amp": (
+        "amp",
+        Annotated[
+            bool | None,
+            typer.Option("--amp/--no-amp", help="bfloat16 or float32.  [default: the faster, measured]"),
+        ],
+    ),
 }
 
 AUTOMATIC = ("model", "augment")
@@ -66,4 +142,18 @@ AUTOMATIC = ("model", "augment")
 def settings_of(flags: dict[str, Any]) -> dict[str, Any]:
     """The settings behind the flags that were given; `auto` leaves the choice to the run, whatever a file says."""
     given = {flag: value for flag, value in flags.items() if value is not None}
-    return {FLAGS[flag]: None if flag in AUTOMATIC and value == "auto" else value for flag, value in given.items()}
+    return {
+        TRAINING[flag][0]: None if flag in AUTOMATIC and value == "auto" else value for flag, value in given.items()
+    }
+
+
+def takes_training_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Put all flags of a training in the place of the command's `**flags`."""
+    own = inspect.signature(command)
+    keep = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    flags = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, (_, annotation) in TRAINING.items()
+    ]
+    command.__signature__ = own.replace(parameters=[*keep, *flags])  # type: ignore[attr-defined]
+    return command

@@ -2,11 +2,14 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from twincl.runs.prepare import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Terminal:
@@ -62,6 +65,30 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def issue_lines(issues: "pd.DataFrame") -> str:
+    """The worst labels as an aligned table; names of any length and kind stay on their line."""
+    if not len(issues):
+        return "no label looks wrong"
+    rows = [("file", "given label", "suggested label", "confidence", "label quality")]
+    rows += [
+        (
+            shortened(str(row.file_name), 48),
+            shortened(str(row.given_label), 24),
+            shortened(str(row.suggested_label), 24),
+            f"{row.suggestion_confidence:.0%}",
+            f"{row.label_quality:.4f}",
+        )
+        for row in issues.itertuples()
+    ]
+    return table(rows)
+
+
+def shortened(text: str, width: int) -> str:
+    """Text in one line of at most `width` signs; of a path the end matters most."""
+    text = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""Batches of images with their given labels; true labels have no place here."""
+"""Batches of images or feature vectors with their given labels; true labels have no place here."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from twincl.data.stores import Images, MemoryImages
+from twincl.data.stores import Images, MemoryFeatures, MemoryImages
 from twincl.errors import InputError
 
 
 @dataclass(frozen=True)
 class Batch:
-    """B images and their given labels, all on the device."""
+    """B samples and their given labels, all on the device."""
 
-    index: torch.Tensor  # (B,) int64, the images' places in the data set
-    images: torch.Tensor  # (B, C, H, W) uint8
+    index: torch.Tensor  # (B,) int64, the samples' places in the data set
+    images: torch.Tensor  # (B, C, H, W) uint8, or feature vectors (B, D) float32
     labels: torch.Tensor  # (B,) int64
 
 
 class Batches:
-    """The images of a split, served in batches; images in memory by indexing, others by worker processes."""
+    """The samples of a split, served in batches; those in memory by indexing, others by worker processes."""
 
     def __init__(
         self, images: Images, labels: np.ndarray, *, batch_size: int, device: torch.device, workers: int = 0
@@ -140,8 +140,8 @@ def _make_loader(images: Images, order: _Order, workers: int, device: torch.devi
 
 
 def _resident(images: Images, device: torch.device) -> torch.Tensor | None:
-    """All pixels in one tensor, on the device if half its free memory holds them; None if not in memory."""
-    if not isinstance(images, MemoryImages):
+    """All samples in one tensor, on the device if half its free memory holds them; None if not in memory."""
+    if not isinstance(images, MemoryImages | MemoryFeatures):
         return None
     if device.type != "cuda":
         return images.tensor

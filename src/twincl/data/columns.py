@@ -1,18 +1,11 @@
-"""Which column holds the image, the label or the split: by the given name, else by the usual ones."""
+"""Which column holds the image or features, the label or the split: by the given name, else by the usual ones."""
 
 from twincl.errors import InputError, nearest
 
-IMAGE_COLUMNS = (
-    "file_name",
-    "filename",
-    "filepath",
-    "file_path",
-    "file",
-    "path",
-    "image_path",
-    "image",
-    "img",
-)
+_PATH_COLUMNS = ("file_name", "filename", "filepath", "file_path", "file", "path", "image_path")
+IMAGE_COLUMNS = (*_PATH_COLUMNS, "image", "img")
+FEATURE_COLUMNS = ("embedding", "embeddings", "features", "feature", "vector", "vectors")
+NAME_COLUMNS = (*_PATH_COLUMNS, "id")  # of a row of features
 LABEL_COLUMNS = ("label", "labels", "class", "class_name", "target", "category", "fine_label", "y")
 SPLIT_COLUMNS = ("split", "subset", "set", "fold_name")
 

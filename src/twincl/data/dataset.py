@@ -1,4 +1,4 @@
-"""What a reader returns: images as they lie on disk or in an array, labels as given; nothing is decoded."""
+"""What a reader returns: images or features as they lie on disk or in an array, labels as given; nothing is decoded."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,22 +6,27 @@ from pathlib import Path
 import numpy as np
 
 Pixels = np.ndarray | list[Path] | list[bytes]
-"""(N, H, W) or (N, H, W, C) uint8 | N image files | N encoded images."""
+"""Images (N, H, W) or (N, H, W, C) uint8, or feature vectors (N, D) float32 | N image files | N encoded images."""
 
 
 @dataclass(frozen=True)
 class RawSplit:
-    """One split as read: `pixels`, `labels` and `names` describe the same N images in the same order."""
+    """One split as read: `pixels`, `labels` and `names` describe the same N samples in the same order."""
 
     pixels: Pixels
     labels: np.ndarray | None  # (N,) int64, or object holding str; None where the data carries no labels
-    names: list[str]  # shown to the user: relative path with '/', or the row index as text
+    names: list[str]  # shown to the user: relative path with '/', an id, or the row index as text
 
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def is_features(self) -> bool:
+        """Whether these are feature vectors, not images."""
+        return isinstance(self.pixels, np.ndarray) and self.pixels.ndim == 2
+
     def subset(self, index: np.ndarray) -> "RawSplit":
-        """The images at `index`, (M,) integers or an (N,) mask, in that order."""
+        """The samples at `index`, (M,) integers or an (N,) mask, in that order."""
         rows = np.arange(len(self))[index]
         whole = self.pixels
         pixels: Pixels = whole[rows] if isinstance(whole, np.ndarray) else [whole[row] for row in rows]

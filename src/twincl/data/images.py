@@ -1,4 +1,4 @@
-"""`RawSplit` -> decoded images of one shape, with the images that do not decode left out and listed."""
+"""`RawSplit` -> samples of one shape, with the images that do not decode left out and listed."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +13,13 @@ from twincl.data.convert import convert
 from twincl.data.dataset import RawSplit
 from twincl.data.decode import BrokenImage, decode, is_grey, read_header
 from twincl.data.label_values import shown
-from twincl.data.stores import FileImages, Images, MemoryImages
+from twincl.data.stores import FileImages, Images, MemoryFeatures, MemoryImages, describe_shape
 from twincl.errors import InputError
 
 _CHUNK = 64  # images per task: a million single tasks would fill the memory with bookkeeping
 _SQUARISH = 1.5  # longest ratio of sides at which small images keep their own size
 
-__all__ = ["FileImages", "Images", "Loaded", "MemoryImages", "load_images"]
+__all__ = ["FileImages", "Images", "Loaded", "MemoryFeatures", "MemoryImages", "load_images", "load_like"]
 
 Header = tuple[str, tuple[int, int]]
 
@@ -47,7 +47,8 @@ def load_images(
     """Decode every image once; keep the pixels if they fit into memory, otherwise only verify them.
 
     Args:
-        raw: the split; an array is used as it is, but for a `size` or `channels` it does not have.
+        raw: the split; an array is used as it is, but for a `size` or `channels` it does not have. Features are
+            used as they are.
         size: side of the squares; None keeps a common native size up to `max_native`, else takes `default_size`.
         channels: 1, 3 or 4; None is 1 if every image is grey, else 3.
         memory_limit: bytes of decoded pixels to hold at most.
@@ -57,10 +58,14 @@ def load_images(
         progress: wraps the iterable of image numbers, as `tqdm` does.
 
     Raises:
-        InputError: the split is empty, or not one image decodes.
+        InputError: the split is empty, not one image decodes, or feature vectors are to have a size or channels.
     """
     if not len(raw):
         raise InputError("the data set holds no images; point to one that has some.")
+    if isinstance(raw.pixels, np.ndarray) and raw.is_features:
+        if size is not None or channels is not None:
+            raise InputError("the data are feature vectors, which have no image size or channels; leave those out.")
+        return Loaded(MemoryFeatures(raw.pixels), np.arange(len(raw)), [])
     if isinstance(raw.pixels, np.ndarray):
         return Loaded(MemoryImages(convert(raw.pixels, size, channels)), np.arange(len(raw)), [])
     sources = raw.pixels
@@ -97,6 +102,30 @@ def load_images(
     rest = raw.subset(kept)
     assert not isinstance(rest.pixels, np.ndarray)
     return Loaded(FileImages(rest.pixels, rest.names, size=size, channels=channels), kept, broken)
+
+
+def load_like(
+    raw: RawSplit,
+    shape: tuple[int, ...],
+    *,
+    memory_limit: int = 2 * 2**30,
+    progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
+) -> Loaded:
+    """Load a split in the shape that other data had: images are brought to it, feature vectors must have it.
+
+    Raises:
+        InputError: the split is of the other kind, or its vectors of another length; or as `load_images`.
+    """
+    if raw.is_features or len(shape) == 1:
+        own = raw.pixels.shape[1:] if isinstance(raw.pixels, np.ndarray) and raw.is_features else None
+        if own != shape:
+            given = describe_shape(own) if own else "images"
+            raise InputError(
+                f"{given} were given where {describe_shape(shape)} are needed; give data like those of the training."
+            )
+        return load_images(raw, size=None, channels=None)
+    channels, size, _ = shape
+    return load_images(raw, size=size, channels=channels, memory_limit=memory_limit, progress=progress)
 
 
 def _each(work: Callable[[int], Any], count: int, workers: int) -> Iterator[Any]:

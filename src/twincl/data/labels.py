@@ -76,7 +76,8 @@ def _from_table(table: Table, given: str | None, names: list[str]) -> np.ndarray
     if file_column is not None and file_column != column and file_column not in table.structs:
         files = [str(file) for file in table.read(file_column)]
         return np.asarray(labels[_rows_of(names, files, labels, table.path)])
-    return np.asarray(labels[_index_order(table)])
+    by_id = _id_order(table, names)
+    return np.asarray(labels[_index_order(table) if by_id is None else by_id])
 
 
 def _label_column(table: Table, given: str | None, file_column: str | None) -> str:
@@ -125,6 +126,13 @@ def _unique_base(files: list[str]) -> dict[str, int]:
     for row, file in enumerate(files):
         rows[_base(file)] = -1 if _base(file) in rows else row
     return {base: row for base, row in rows.items() if row >= 0}
+
+
+def _id_order(table: Table, names: list[str]) -> list[int] | None:
+    """The row of each name where a column `id` lists exactly these names."""
+    column = find_column(table.names, None, ("id",), str(table.path))
+    row_of = {str(value): row for row, value in enumerate(table.read(column))} if column else {}
+    return [row_of[name] for name in names] if row_of.keys() == set(names) and len(names) == len(table.rows) else None
 
 
 def _index_order(table: Table) -> np.ndarray:

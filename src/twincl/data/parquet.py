@@ -1,10 +1,12 @@
-"""Parquet files as a `Table`: columns are read one at a time, images stay the encoded bytes they are."""
+"""Parquet files as a `Table`: columns are read one at a time, images stay encoded, vectors become one array."""
 
+import functools
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -35,16 +37,18 @@ def read_parquet(files: list[Path]) -> Table:
         column, _, member = (name, "", "") if name in schema.names else name.rpartition(".")
         values: list[Any] = []
         for file, source in zip(files, opened, strict=True):
-            try:
-                chunks = source.read(columns=[column]).column(column)
-            except (pa.ArrowException, OSError) as error:
-                raise InputError(f"{file} cannot be read ({error}); download or write it again.") from error
+            chunks = _column(file, source, column)
             part = pc.struct_field(chunks, member) if member else chunks
             values.extend(part.to_pylist())
         return values
 
     count = sum(source.metadata.num_rows for source in opened)
-    return Table(files[0], list(schema.names), range(1, count + 1), read, structs, _class_names(schema))
+    vectors = {
+        entry.name: functools.partial(_read_vectors, files, opened, entry.name)
+        for entry in schema
+        if _is_vector(entry.type)
+    }
+    return Table(files[0], list(schema.names), range(1, count + 1), read, structs, _class_names(schema), vectors)
 
 
 def split_files(folder: Path) -> tuple[dict[str, list[Path]], int]:
@@ -75,6 +79,46 @@ def _open(file: Path) -> pq.ParquetFile:
         return pq.ParquetFile(file)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file} is not a readable parquet file ({error}); download or write it again.") from error
+
+
+def _column(file: Path, source: pq.ParquetFile, name: str) -> pa.ChunkedArray:
+    try:
+        return source.read(columns=[name]).column(name)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{file} cannot be read ({error}); download or write it again.") from error
+
+
+def _is_vector(kind: pa.DataType) -> bool:
+    """Whether a column holds lists of numbers."""
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    numbers = (pa.types.is_floating, pa.types.is_integer)
+    return any(is_list(kind) for is_list in lists) and any(is_number(kind.value_type) for is_number in numbers)
+
+
+def _read_vectors(files: list[Path], opened: list[pq.ParquetFile], name: str) -> np.ndarray:
+    """The lists of a column as one array (N, D) float32, a missing number as NaN; never as Python objects.
+
+    Raises:
+        InputError: a row has no list or an empty one, or one of another length than the first.
+    """
+    count, length, start = sum(source.metadata.num_rows for source in opened), 0, 0
+    vectors = np.empty((count, length), dtype=np.float32)
+    for file, source in zip(files, opened, strict=True):
+        for chunk in _column(file, source, name).chunks:
+            lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
+            if not length and len(lengths):
+                length = int(lengths[0])
+                vectors = np.empty((count, length), dtype=np.float32)
+            odd = np.flatnonzero((lengths != length) | (lengths == 0))
+            if len(odd):
+                raise InputError(
+                    f"row {start + int(odd[0]) + 1} of {files[0]} has a vector of {lengths[odd[0]]} values in the "
+                    f"column '{name}'; give every row a vector of the same length."
+                )
+            with np.errstate(over="ignore"):
+                vectors[start : start + len(chunk)] = chunk.flatten().to_numpy(zero_copy_only=False).reshape(-1, length)
+            start += len(chunk)
+    return vectors
 
 
 def _class_names(schema: pa.Schema) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Decoded images behind one small interface: all in memory, or decoded from their files on demand."""
+"""Samples behind one small interface: images or features all in memory, or images decoded on demand."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ from twincl.errors import InputError
 
 
 class Images(Protocol):
-    """N images of one shape."""
+    """N samples of one shape: images, or the feature vectors that stand for them."""
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """(C, H, W)."""
+    def shape(self) -> tuple[int, ...]:
+        """(C, H, W) of images, (D,) of feature vectors."""
 
     @property
     def in_memory(self) -> bool:
@@ -25,10 +25,18 @@ class Images(Protocol):
     def __len__(self) -> int: ...
 
     def batch(self, index: np.ndarray) -> torch.Tensor:
-        """The images at `index` (B,), as (B, C, H, W) uint8 on the CPU."""
+        """The samples at `index` (B,) on the CPU: (B, C, H, W) uint8, or (B, D) float32."""
 
     def subset(self, index: np.ndarray) -> "Images":
-        """The images at `index` (M,) as a set of their own."""
+        """The samples at `index` (M,) as a set of their own."""
+
+
+def describe_shape(shape: tuple[int, ...]) -> str:
+    """The kind and size of samples of `shape`, for a message."""
+    if len(shape) == 1:
+        return f"feature vectors of {shape[0]} values"
+    channels, height, width = shape
+    return f"images of {width}x{height}x{channels}"
 
 
 class MemoryImages:
@@ -61,6 +69,36 @@ class MemoryImages:
     def subset(self, index: np.ndarray) -> "MemoryImages":
         """The images at `index` (M,) as a set of their own."""
         return MemoryImages(self.batch(index))
+
+
+class MemoryFeatures:
+    """Feature vectors held in one float32 tensor (N, D)."""
+
+    in_memory = True
+
+    def __init__(self, features: torch.Tensor | np.ndarray) -> None:
+        """Wrap a tensor or an array (N, D) without copying it."""
+        if isinstance(features, np.ndarray):
+            features = torch.from_numpy(features if features.flags.writeable else features.copy())
+        if features.ndim != 2 or features.dtype != torch.float32:
+            raise ValueError(f"expected (N, D) float32, got {tuple(features.shape)} {features.dtype}")
+        self.tensor = features
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(D,)."""
+        return (self.tensor.shape[1],)
+
+    def __len__(self) -> int:
+        return len(self.tensor)
+
+    def batch(self, index: np.ndarray) -> torch.Tensor:
+        """The vectors at `index` (B,), as (B, D) float32."""
+        return self.tensor.index_select(0, torch.as_tensor(index, dtype=torch.int64))
+
+    def subset(self, index: np.ndarray) -> "MemoryFeatures":
+        """The vectors at `index` (M,) as a set of their own."""
+        return MemoryFeatures(self.batch(index))
 
 
 class FileImages:

@@ -1,12 +1,20 @@
-"""Data sets listed in a table: CSV, TSV, JSON lines, parquet, with image paths or the encoded images themselves."""
+"""Data sets listed in a table (CSV, TSV, JSON lines, parquet): image paths, the encoded images, or feature vectors."""
 
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
-from twincl.data.columns import IMAGE_COLUMNS, LABEL_COLUMNS, SPLIT_COLUMNS, find_column
+from twincl.data.columns import (
+    FEATURE_COLUMNS,
+    IMAGE_COLUMNS,
+    LABEL_COLUMNS,
+    NAME_COLUMNS,
+    SPLIT_COLUMNS,
+    find_column,
+)
 from twincl.data.dataset import Pixels, RawSplit
+from twincl.data.features import check_features
 from twincl.data.label_values import shown, tidy_labels
 from twincl.data.parquet import SUFFIXES as PARQUET_SUFFIXES
 from twincl.data.parquet import read_parquet, split_files
@@ -26,21 +34,25 @@ def open_table(path: Path) -> Table:
 
 
 def read_table(table: Table, *, image_column: str | None, label_column: str | None) -> Found:
-    """The images and labels of `table`, divided by its split column if it has one.
+    """The images or feature vectors of `table` and its labels, divided by its split column if it has one.
+
+    Encoded images come first, then a column of vectors by a usual name, then a column of paths.
 
     Raises:
         InputError: there is no image column, a column is unknown, a file or label is missing, or a split unnamed.
     """
     where = str(table.path)
-    embedded = tuple(name.lower() for name in table.names if name in table.structs)  # before any column of paths
-    image = find_column(table.names, image_column, embedded + IMAGE_COLUMNS, where)
+    embedded = tuple(name.lower() for name in table.names if name in table.structs)
+    features = find_column(list(table.vectors), None, FEATURE_COLUMNS, where)
+    usual = (*embedded, *([features.strip().lower()] if features else []), *IMAGE_COLUMNS)
+    image = find_column(table.names, image_column, usual, where)
     if image is None:
         raise InputError(
             f"{where} has no column that names the images (columns: {', '.join(table.names)}); "
             "pass the one to use as the image column."
         )
     label = find_column(table.names, label_column, LABEL_COLUMNS, where)
-    pixels, names = _images(table, image)
+    pixels, names = _features(table, image) if image in table.vectors else _images(table, image)
     labels = None if label is None else tidy_labels(table.read(label), where=where, rows=table.rows)
     whole = RawSplit(pixels, labels, names)
     classes = table.classes.get(label) if label else None
@@ -75,6 +87,14 @@ def _only(parts: dict[str, RawSplit], kind: str, folder: Path) -> RawSplit:
             f"the '{kind}' files in {folder} have a split column that says {', '.join(parts)}; make the two agree."
         )
     return parts["train"]
+
+
+def _features(table: Table, column: str) -> tuple[np.ndarray, list[str]]:
+    """The vectors of a column and the name of each: its path or id, or its 0-based index where that is not unique."""
+    features = check_features(table.vectors[column](), where=f"'{column}' in {table.path}", rows=table.rows)
+    name = find_column([name for name in table.names if name not in table.vectors], None, NAME_COLUMNS, "")
+    values = table.read(name) if name else []
+    return features, _unique_names([None if value is None else str(value) for value in values], len(features))
 
 
 def _images(table: Table, column: str) -> tuple[Pixels, list[str]]:

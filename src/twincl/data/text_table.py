@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from twincl.errors import InputError
 
 
@@ -21,6 +23,7 @@ class Table:
     read: Callable[[str], list[Any]]
     structs: frozenset[str] = frozenset()  # columns of {bytes, path}, read as "<name>.bytes" and "<name>.path"
     classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names of a column's integer labels
+    vectors: Mapping[str, Callable[[], np.ndarray]] = field(default_factory=dict)  # columns of numbers, (N, D)
 
 
 def read_delimited(path: Path) -> Table:

@@ -7,22 +7,21 @@ from torch.nn import functional as F
 from twincl.core.detection import clean_probability
 from twincl.core.mixture import given_label_posterior
 from twincl.data.batches import Batch
-from twincl.methods.method import LossTerms, Parts, Snapshot, Verdict
+from twincl.methods.method import LossTerms, Parts, Snapshot
 
 
 class CrossEntropy:
-    """Learns the given labels as they are. Judges them by the probability that it gives them itself."""
+    """Learns the given labels as they are."""
 
     update_every = 1
 
     def __init__(self, parts: Parts):
         self.parts = parts
 
-    def expectation(self, snapshot: Snapshot) -> Verdict:
-        """Quality is the classifier's probability of the given label; clean or not by two components over it."""
-        quality = given_label_posterior(snapshot.probabilities, self.parts.labels).cpu()
-        clean = torch.from_numpy(clean_probability(quality.numpy()).probability).float()
-        return Verdict(quality, clean, snapshot.probabilities.cpu())
+    def expectation(self, snapshot: Snapshot) -> Tensor:
+        """Two components over the classifier's own probability of the given label."""
+        given = given_label_posterior(snapshot.probabilities, self.parts.labels)
+        return torch.from_numpy(clean_probability(given.cpu().numpy()).probability).to(given)
 
     def losses(self, batch: Batch, epoch: int) -> LossTerms:
         """Cross-entropy of the weak view."""

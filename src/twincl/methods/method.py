@@ -30,21 +30,13 @@ class Snapshot(NamedTuple):
     probabilities: Tensor  # (N, K) the classifier's
 
 
-class Verdict(NamedTuple):
-    """What a method thinks of the given labels; everything in data order, on the CPU."""
-
-    label_quality: Tensor  # (N,) in [0, 1], low is suspect: the ranking
-    clean_probability: Tensor  # (N,) in [0, 1]: the decision, clean above one half
-    class_probabilities: Tensor  # (N, K): what the label should be
-
-
 class Method(Protocol):
     """A way to learn: built from `Parts`, driven by `training.loop`."""
 
     update_every: int  # epochs from one expectation step to the next
 
-    def expectation(self, snapshot: Snapshot) -> Verdict:
-        """Refresh what is derived from all samples, and judge the given labels by it.
+    def expectation(self, snapshot: Snapshot) -> Tensor:
+        """Refresh what is derived from all training samples; returns the clean probability w (N,) of their labels.
 
         Called once before the first epoch, then after every `update_every` epochs and after the last.
         """

@@ -26,7 +26,7 @@ from twincl.core.mixture import (
 from twincl.core.mixup import draw_mix, mix
 from twincl.core.targets import bootstrap_targets
 from twincl.data.batches import Batch
-from twincl.methods.method import LossTerms, Parts, Snapshot, Verdict
+from twincl.methods.method import LossTerms, Parts, Snapshot
 
 LabelScale = Literal["none", "clean_fraction"]  # factor 1, or the share of labels judged clean
 
@@ -78,17 +78,14 @@ class TCL:
 
     # E-step
 
-    def expectation(self, snapshot: Snapshot) -> Verdict:
-        """Update mu and sigma (Eqs. 3, 4) and the clean probability w of every label (Eqs. 7, 8).
-
-        Labels are ranked by the mixture's posterior of the given label, not by w, which saturates.
-        """
+    def expectation(self, snapshot: Snapshot) -> Tensor:
+        """Update mu and sigma (Eqs. 3, 4) and the clean probability w of every label (Eqs. 7, 8)."""
         self.means = class_means(snapshot.embeddings, snapshot.probabilities)
         if self.settings.sigma != "tau":
             self.variances = class_variances(snapshot.embeddings, snapshot.probabilities, self.means)
         given = self._given_label_posterior(snapshot.embeddings)
         self.clean = self._clean_probability(given).to(self.clean)
-        return Verdict(given.cpu(), self.clean.cpu(), snapshot.probabilities.cpu())
+        return self.clean
 
     def _given_label_posterior(self, embeddings: Tensor) -> Tensor:
         """Eq. 7 for all N samples, a block at a time: their posteriors (N, K) are never held together."""

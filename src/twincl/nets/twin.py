@@ -27,7 +27,7 @@ class TwinNet(nn.Module):
         self.classifier = Classifier(dim, num_classes, head_bn=head_bn, dropout=dropout)
 
     def forward(self, images: Tensor) -> Outputs:
-        """(B,C,H,W) normalised images -> embeddings and logits from one pass through the encoder."""
+        """(B,C,H,W) images or (B,D) features, normalised -> embeddings and logits, one pass through the encoder."""
         features = self.encoder(images)
         return Outputs(self.projector(features), self.classifier(features))
 

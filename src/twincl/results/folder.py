@@ -17,6 +17,7 @@ from twincl import __version__
 from twincl.errors import InputError
 from twincl.files import atomic_path, write_json, write_text
 from twincl.results.model_file import DESCRIPTION, WEIGHTS
+from twincl.results.outputs import OUTPUTS
 
 CONFIG, METRICS, SUMMARY = "config.yaml", "metrics.jsonl", "summary.json"
 ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT = (
@@ -25,7 +26,21 @@ ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT = (
     "skipped_images.csv",
     "checkpoint.pt",
 )
-EVERYTHING = (CONFIG, METRICS, SUMMARY, ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT, WEIGHTS, DESCRIPTION)
+CORRECTED, REPORT, FIGURES = "corrected_labels.csv", "report.html", "figures"
+EVERYTHING = (
+    CONFIG,
+    METRICS,
+    SUMMARY,
+    ISSUES,
+    OUTPUTS,
+    CORRECTED,
+    REPORT,
+    ENVIRONMENT,
+    SKIPPED,
+    CHECKPOINT,
+    WEIGHTS,
+    DESCRIPTION,
+)
 
 
 def check_output(folder: Path, *, force: bool, resume: bool) -> None:
@@ -55,6 +70,8 @@ def open_folder(folder: Path, *, force: bool) -> None:
         if force:
             for name in EVERYTHING:
                 (folder / name).unlink(missing_ok=True)
+            for figure in (folder / FIGURES).glob("*.png"):
+                figure.unlink()
     except OSError as error:
         raise InputError(f"the output folder {folder} cannot be written: {error.strerror}") from None
 
@@ -68,7 +85,7 @@ def write_metrics(folder: Path, history: list[dict[str, Any]]) -> None:
 def write_issues(folder: Path, table: pd.DataFrame) -> None:
     """`label_issues.csv`: one row a training image, the most suspect first."""
     with atomic_path(folder / ISSUES) as temporary:
-        table.to_csv(temporary, index=False, errors="surrogateescape")
+        table.to_csv(temporary, index=False, errors="surrogateescape", quoting=csv.QUOTE_NONNUMERIC)
 
 
 def write_skipped(folder: Path, broken: list[tuple[str, str]]) -> None:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from twincl.core.neighbors import knn_votes
-from twincl.methods.method import Snapshot, Verdict
-from twincl.results.issues import corrected_labels, is_issue
+from twincl.methods.method import Snapshot
+from twincl.results.judgement import Judgement
 
 Labels = NDArray[np.int64]
 
@@ -30,28 +30,44 @@ def knn_accuracy(train: Snapshot, train_labels: Labels, test: Snapshot, test_lab
     return accuracy(votes, test_labels)
 
 
-def noise_rate_estimate(verdict: Verdict, given: Labels) -> float:
-    """Estimated share of wrong labels: those that the issue table calls issues."""
-    return float(is_issue(verdict, given).mean())
+def detection(judgement: Judgement, truth: Labels) -> dict[str, float | None]:
+    """How well the judgement finds the labels that are really wrong.
 
-
-def detection(verdict: Verdict, given: Labels, truth: Labels) -> dict[str, float | None]:
-    """How well the verdict finds the labels that are really wrong.
-
-    AUROC and average precision (of wrong labels) of the ranking, AUROC of the clean probability, share of wrong
-    labels and accuracy of the labels after correction. Ranks are undefined (None) when all labels are right or all
-    are wrong.
+    AUROC and average precision (of wrong labels) of the ranking; precision and recall of what is called an issue;
+    accuracy of the labels after taking every suggestion; expected calibration error of the suggestions' confidence.
+    Ranks are undefined (None) when all labels are right or all are wrong, precision without issues, recall without
+    wrong labels.
     """
-    wrong = given != truth
-    quality, clean = verdict.label_quality.numpy(), verdict.clean_probability.numpy()
-    mixed = wrong.any() and not wrong.all()
+    wrong = judgement.given != truth
+    issue, right = judgement.is_issue, judgement.suggested == truth
+    found = float((wrong & issue).sum())
     return {
         "noise_rate_actual": float(wrong.mean()),
-        "detection_auroc": float(roc_auc_score(wrong, -quality)) if mixed else None,
-        "detection_auroc_w": float(roc_auc_score(wrong, -clean)) if mixed else None,
-        "detection_average_precision": float(average_precision_score(wrong, -quality)) if mixed else None,
-        "corrected_label_accuracy": float((corrected_labels(verdict, given) == truth).mean()),
+        "detection_auroc": auroc(judgement.label_quality, wrong),
+        "detection_average_precision": average_precision(judgement.label_quality, wrong),
+        "issue_precision": found / float(issue.sum()) if issue.any() else None,
+        "issue_recall": found / float(wrong.sum()) if wrong.any() else None,
+        "corrected_label_accuracy": float(right.mean()),
+        "suggestion_calibration_error": calibration_error(judgement.confidence, right),
     }
+
+
+def auroc(quality: NDArray[np.floating], wrong: NDArray[np.bool_]) -> float | None:
+    """Probability that a wrong label has a lower quality than a right one; None where one kind is missing."""
+    return float(roc_auc_score(wrong, -quality)) if wrong.any() and not wrong.all() else None
+
+
+def average_precision(quality: NDArray[np.floating], wrong: NDArray[np.bool_]) -> float | None:
+    """Mean precision over the ranking of wrong labels; None where one kind is missing."""
+    return float(average_precision_score(wrong, -quality)) if wrong.any() and not wrong.all() else None
+
+
+def calibration_error(confidence: NDArray[np.floating], right: NDArray[np.bool_], bins: int = 15) -> float:
+    """Expected calibration error: |mean confidence - share right| in bins of equal width, averaged by their size."""
+    place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    sizes = np.bincount(place, minlength=bins)
+    gap = np.bincount(place, confidence - right, minlength=bins)
+    return float(np.abs(gap).sum() / max(1, sizes.sum()))
 
 
 def last_epochs(history: list[dict[str, Any]], key: str, count: int = 5) -> tuple[float | None, float | None]:

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import torch
 from safetensors.torch import load_file, save_file
 
-from twincl.augment.views import POLICIES, Views
+from twincl.augment.features import FEATURES, FeatureViews
+from twincl.augment.images import NATURAL, ImageViews
+from twincl.augment.views import Views
 from twincl.errors import InputError
 from twincl.files import atomic_path, write_json
 from twincl.nets.registry import create_encoder
@@ -22,14 +24,13 @@ class Model(NamedTuple):
     net: TwinNet  # in evaluation mode
     views: Views
     classes: tuple[str, ...]
-    channels: int
-    img_size: int
+    shape: tuple[int, ...]  # of its input: (C, H, W) of images, (D,) of feature vectors
 
 
 def save_model(folder: Path, net: TwinNet, description: dict[str, Any]) -> None:
     """Write weights and description into `folder`.
 
-    `description` has: encoder, shortcut, feat_dim, head_bn, dropout, classes, channels, img_size, mean, std.
+    `description` has: encoder, shortcut, feat_dim, head_bn, dropout, classes, shape, mean, std.
     """
     tensors = {name: value.contiguous().cpu() for name, value in net.state_dict().items()}
     with atomic_path(folder / WEIGHTS) as temporary:
@@ -51,12 +52,8 @@ def load_model(folder: Path, device: torch.device) -> Model:
             )
     try:
         about = json.loads(description.read_text(encoding="utf-8"))
-        encoder = create_encoder(
-            about["encoder"],
-            channels=about["channels"],
-            img_size=about["img_size"],
-            shortcut=about["shortcut"],
-        )
+        shape = tuple(about["shape"])
+        encoder = create_encoder(about["encoder"], shape=shape, shortcut=about["shortcut"])
         net = TwinNet(
             encoder,
             len(about["classes"]),
@@ -65,10 +62,17 @@ def load_model(folder: Path, device: torch.device) -> Model:
             dropout=about["dropout"],
         )
         net.load_state_dict(load_file(weights))
-        views = Views(POLICIES["natural"], tuple(about["mean"]), tuple(about["std"]))
+        views = _plain_views(shape, tuple(about["mean"]), tuple(about["std"]))
     except InputError:
         raise
     except Exception as error:
         raise InputError(f"the model in {folder} cannot be loaded ({type(error).__name__}: {error})") from error
     net = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # as it was trained
-    return Model(net.eval(), views, tuple(about["classes"]), about["channels"], about["img_size"])
+    return Model(net.eval(), views, tuple(about["classes"]), shape)
+
+
+def _plain_views(shape: tuple[int, ...], mean: tuple[float, ...], std: tuple[float, ...]) -> Views:
+    """A trained model sees only plain views, which are the same under every policy."""
+    if len(mean) != shape[0]:
+        raise ValueError(f"{len(mean)} means for data of shape {shape}")
+    return FeatureViews(FEATURES, mean, std) if len(shape) == 1 else ImageViews(NATURAL, mean, std)

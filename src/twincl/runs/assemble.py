@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from twincl.augment.views import POLICIES, ViewPolicy, Views
+from twincl.augment.features import FEATURES, FeaturePolicy, FeatureViews
+from twincl.augment.images import POLICIES, ImageViews, ViewPolicy
+from twincl.augment.views import Views
 from twincl.config import AugmentSettings, Config, build_config
 from twincl.data.batches import Batches
+from twincl.data.features import Statistics, feature_statistics
 from twincl.data.images import Images
 from twincl.errors import InputError
 from twincl.methods.method import Parts
@@ -35,35 +38,34 @@ class Training:
     views: Views
     batches: Batches
     schedule: functools.partial[float]
+    epochs: int
     device: torch.device
     amp: bool
 
 
 def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
-    """Fill in what was left to the run: image size, encoder, views, batch size, learning rate, precision."""
-    channels, height, width = data.train.images.shape
+    """Fill in what was left to the run: epochs, image size, encoder, views, batch size, learning rate, precision."""
+    shape = data.train.images.shape
     count = len(data.train.labels)
-    pretrained = config.model.weights is not None and channels == 3
-    mean, std = IMAGENET_STATISTICS if pretrained else channel_statistics(data.train.images)
-    optim, epochs = config.optim, config.optim.epochs
+    optim = config.optim
+    epochs = optim.epochs or (20 if len(shape) == 1 else 40)
     batch_size = optim.batch_size or default_batch_size(count)
     share = batch_size / 256
     rate = optim.lr_base * (share if optim.lr_scaling == "linear" else share**0.5)
-    augment = config.augment.model_copy(update={"name": config.augment.name or data.augment_hint})
-    policy = dataclasses.asdict(view_policy(augment))
+    hint = "features" if len(shape) == 1 else data.augment_hint
+    augment = config.augment.model_copy(update={"name": config.augment.name or hint})
+    policy = dataclasses.asdict(view_policy(augment, shape))
     warmup = epochs // 10 if optim.warmup_epochs is None else optim.warmup_epochs
     values = {
         "device": str(device),
         "amp": mixed_precision_pays(device) if config.amp is None else config.amp,
-        "data.img_size": config.data.img_size or max(height, width),
-        "data.channels": channels,
+        **_resolve_images(config, data.train.images),
         "data.workers": 0 if data.train.images.in_memory else _default_workers(config),
         "noise.seed": config.seed if config.noise.seed is None else config.noise.seed,
-        "model.name": config.model.name or choose_encoder(max(height, width), device.type),
+        "model.name": config.model.name or choose_encoder(shape, device.type),
         "augment.name": augment.name,
         **{f"augment.{name}": value for name, value in policy.items() if name in AugmentSettings.model_fields},
-        "augment.mean": config.augment.mean or mean,
-        "augment.std": config.augment.std or std,
+        "optim.epochs": epochs,
         "optim.batch_size": batch_size,
         "optim.lr": optim.lr or round(rate, 6) or rate,
         "optim.warmup_epochs": min(warmup, epochs - 1),
@@ -72,7 +74,30 @@ def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
     return build_config(preset=config.preset, settings=given | values)
 
 
-def channel_statistics(images: Images, sample: int = 5000) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _resolve_images(config: Config, images: Images) -> dict[str, Any]:
+    """What only images have. The statistics of features are too many for a file that people read; see `model.json`."""
+    if len(images.shape) == 1:
+        return {}
+    mean, std = normalisation(config, images)
+    size = {"data.img_size": config.data.img_size or max(images.shape[1:]), "data.channels": images.shape[0]}
+    return size | {"augment.mean": mean, "augment.std": std}
+
+
+def normalisation(config: Config, images: Images) -> Statistics:
+    """Mean and deviation per channel or feature: as given, as the pretrained weights expect, or as measured."""
+    given = config.augment
+    if given.mean and given.std:
+        return given.mean, given.std
+    if len(images.shape) == 1:
+        mean, std = feature_statistics(images)
+    elif config.model.weights is not None and images.shape[0] == 3:
+        mean, std = IMAGENET_STATISTICS
+    else:
+        mean, std = channel_statistics(images)
+    return given.mean or mean, given.std or std
+
+
+def channel_statistics(images: Images, sample: int = 5000) -> Statistics:
     """Mean and standard deviation of each channel in [0, 1], over evenly spaced images."""
     index = np.unique(np.linspace(0, len(images) - 1, min(sample, len(images))).astype(np.int64))
     pixels = images.batch(index).float().div_(255)
@@ -93,22 +118,19 @@ def assemble(config: Config, data: Prepared, device: torch.device) -> Training:
     seed_everything(config.seed)
     model, optim = config.model, config.optim
     assert model.name
+    assert optim.epochs
     assert optim.batch_size
     assert optim.lr
     assert optim.warmup_epochs is not None
-    channels, height, width = data.train.images.shape
     encoder = create_encoder(
         model.name,
-        channels=channels,
-        img_size=max(height, width),
+        shape=data.train.images.shape,
         shortcut=model.shortcut,
         weights=Path(model.weights) if model.weights else None,
     )
     net = TwinNet(encoder, len(data.classes), feat_dim=model.feat_dim, head_bn=model.head_bn, dropout=model.dropout)
     net = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-    views = Views(view_policy(config.augment), config.augment.mean or (), config.augment.std or ())
-    if len(views.mean) != channels:
-        raise InputError(f"augment.mean has {len(views.mean)} values but the images have {channels} channels")
+    views = _make_views(config, data.train.images)
     batches = Batches(
         data.train.images,
         data.train.labels,
@@ -126,7 +148,13 @@ def assemble(config: Config, data: Prepared, device: torch.device) -> Training:
     )
     own_settings = {"tcl": {"settings": config.tcl}}
     method = find_method(config.method)(parts, **own_settings.get(config.method, {}))
-    optimizer = torch.optim.SGD(net.parameters(), lr=optim.lr, momentum=optim.momentum, weight_decay=optim.weight_decay)
+    optimizer = torch.optim.SGD(
+        net.parameters(),
+        lr=optim.lr,
+        momentum=optim.momentum,
+        weight_decay=optim.weight_decay,
+        fused=device.type == "cuda",
+    )
     schedule = functools.partial(
         learning_rate,
         steps_per_epoch=batches.steps_per_epoch,
@@ -137,15 +165,41 @@ def assemble(config: Config, data: Prepared, device: torch.device) -> Training:
         floor=optim.lr_floor,
     )
     return Training(
-        TrainState(net, optimizer, method, parts.generator), views, batches, schedule, device, bool(config.amp)
+        TrainState(net, optimizer, method, parts.generator),
+        views,
+        batches,
+        schedule,
+        optim.epochs,
+        device,
+        bool(config.amp),
     )
 
 
-def view_policy(settings: AugmentSettings) -> ViewPolicy:
-    """The named policy with the fields that were set by hand."""
-    names = {field.name for field in dataclasses.fields(ViewPolicy)}
-    changed = {k: v for k, v in settings.model_dump().items() if k in names and v is not None}
-    return dataclasses.replace(POLICIES[settings.name or "natural"], **changed)
+def view_policy(settings: AugmentSettings, shape: tuple[int, ...]) -> ViewPolicy | FeaturePolicy:
+    """The named policy with the fields that were set by hand.
+
+    Raises:
+        InputError: the policy or one of these fields is for the other kind of data than that of `shape`.
+    """
+    takes, given = ("feature vectors", "images") if settings.name == "features" else ("images", "feature vectors")
+    if (settings.name == "features") != (len(shape) == 1):
+        raise InputError(f"the views '{settings.name}' are for {takes}, but the data are {given}; pass --augment auto")
+    policy = FEATURES if settings.name == "features" else POLICIES[settings.name or "natural"]
+    own = {field.name for field in dataclasses.fields(policy)}
+    changed = settings.model_dump(exclude={"name", "mean", "std"}, exclude_none=True)
+    for name in sorted(changed.keys() - own):
+        raise InputError(f"augment.{name} is for {given}, but the data are {takes}; pass --set augment.{name}=null")
+    return dataclasses.replace(policy, **changed)
+
+
+def _make_views(config: Config, images: Images) -> Views:
+    mean, std = normalisation(config, images)
+    policy = view_policy(config.augment, images.shape)
+    views = FeatureViews(policy, mean, std) if isinstance(policy, FeaturePolicy) else ImageViews(policy, mean, std)
+    if len(mean) != images.shape[0]:
+        wanted = "there are {} features" if len(images.shape) == 1 else "the images have {} channels"
+        raise InputError(f"augment.mean has {len(mean)} values but {wanted.format(images.shape[0])}")
+    return views
 
 
 def require_same(config: Config, stored: Path) -> None:

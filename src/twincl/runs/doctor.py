@@ -11,8 +11,8 @@ from twincl import __version__
 from twincl.results.folder import processor_name
 from twincl.training.device import choose_device, mixed_precision_pays
 
-PACKAGES = ("numpy", "scikit-learn", "pandas", "pyarrow", "pillow", "pydantic", "safetensors")
-EXTRAS = {"plot": "matplotlib", "timm": "timm"}
+PACKAGES = ("numpy", "scikit-learn", "pandas", "pyarrow", "pillow", "matplotlib", "pydantic", "safetensors")
+EXTRAS = {"onnx": "onnxscript", "timm": "timm"}
 
 
 def examine() -> dict[str, str]:

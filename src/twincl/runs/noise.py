@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from twincl.config import Config, NoiseSettings
 from twincl.data.classes import encode_labels
+from twincl.data.features import feature_statistics
 from twincl.data.images import Images, load_images
 from twincl.data.noise import add_noise
 from twincl.data.read import read_dataset
@@ -24,7 +25,7 @@ def corrupt(labels: Labels, num_classes: int, noise: NoiseSettings, seed: int, i
     if noise.type == "instance":
         if images is None:
             raise InputError("instance-dependent noise needs the images, not labels alone")
-        features = _thumbnails(images)
+        features = _thumbnails(images) if len(images.shape) > 1 else _standardised(images)
     if noise.type == "matrix":
         matrix = _read_matrix(noise.matrix)
     noisy = add_noise(
@@ -81,6 +82,13 @@ def _thumbnails(images: Images, side: int = 8) -> NDArray[np.float64]:
         pixels = images.batch(np.arange(start, min(start + 1024, len(images)))).float().div_(255)
         parts.append(torch.nn.functional.adaptive_avg_pool2d(pixels, side).flatten(1))
     return torch.cat(parts).double().numpy()
+
+
+def _standardised(vectors: Images) -> NDArray[np.float64]:
+    """(N, D) the features themselves, in their deviations."""
+    mean, deviation = (np.asarray(values) for values in feature_statistics(vectors))
+    centred: NDArray[np.float64] = vectors.batch(np.arange(len(vectors))).double().numpy() - mean
+    return centred / np.where(deviation > 0, deviation, 1)
 
 
 def _read_matrix(reference: str | None) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import torch
 from twincl.data.batches import Batches
 from twincl.data.classes import encode_labels
 from twincl.data.dataset import RawDataset, RawSplit
-from twincl.data.images import load_images
+from twincl.data.images import load_like
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.model_file import Model, load_model
@@ -100,7 +100,7 @@ def _choose(dataset: RawDataset) -> RawSplit:
 
 
 def _run(model: Model, raw: RawSplit, progress: Progress) -> Predictions:
-    loaded = load_images(raw, size=model.img_size, channels=model.channels, progress=progress)
+    loaded = load_like(raw, model.shape, progress=progress)
     device = next(model.net.parameters()).device
     unlabelled = np.zeros(len(loaded.images), dtype=np.int64)
     batches = Batches(loaded.images, unlabelled, batch_size=min(256, len(unlabelled)), device=device)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from twincl.config import Config
 from twincl.data.dataset import RawSplit
 from twincl.data.holdout import hold_out
-from twincl.data.images import Images, Loaded, load_images
+from twincl.data.images import Images, Loaded, load_images, load_like
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.runs.labels import all_labels, named_labels
@@ -23,17 +23,17 @@ Progress = Callable[..., Any] | None
 
 
 @dataclass(frozen=True)
-class TrainingSet:
-    """What may be learned from: images and the labels they came with. There is no field for the truth."""
+class LabelledSet:
+    """Images and the labels they came with: what may be learned from and judged. There is no field for the truth."""
 
     images: Images
     labels: Labels
     names: list[str]
     rows: Labels  # (N,) where each image stands in the training split of the data
 
-    def take(self, index: Labels) -> "TrainingSet":
+    def take(self, index: Labels) -> "LabelledSet":
         """The images at `index` as a set of their own."""
-        return TrainingSet(
+        return LabelledSet(
             self.images.subset(index), self.labels[index], [self.names[i] for i in index], self.rows[index]
         )
 
@@ -52,7 +52,8 @@ class Evaluation:
 class Prepared:
     """Data ready for a training."""
 
-    train: TrainingSet
+    train: LabelledSet
+    held_out: LabelledSet | None  # what was split off for testing: judged at the end, never learned from
     evaluation: Evaluation
     classes: tuple[str, ...]
     augment_hint: str
@@ -74,38 +75,57 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
 
     loaded = _load(config, raw.train, device, progress)
     names = [raw.train.names[row] for row in loaded.kept]
-    train = TrainingSet(loaded.images, labels.given[loaded.kept], names, loaded.kept)
+    train = LabelledSet(loaded.images, labels.given[loaded.kept], names, loaded.kept)
     truth = None if labels.truth is None else labels.truth[loaded.kept]
     broken = loaded.broken
     if raw_test is not None and labels.test is not None:
-        channels, size, _ = train.images.shape
         limit = settings.memory_limit_mb * 2**20
-        loaded = load_images(raw_test, size=size, channels=channels, memory_limit=limit, progress=progress)
+        loaded = load_like(raw_test, train.images.shape, memory_limit=limit, progress=progress)
         evaluation = Evaluation(loaded.images, labels.test[loaded.kept], truth, origin)
         broken = broken + loaded.broken
+        held_out = None
     else:
-        train, evaluation = _held_out(train, truth, settings.holdout, config.seed, simulated=noise.type != "none")
+        train, held_out, evaluation = _hold_out(
+            train, truth, settings.holdout, config.seed, simulated=noise.type != "none"
+        )
 
     if noise.type != "none":
         evaluation = replace(evaluation, truth=train.labels if evaluation.truth is None else evaluation.truth)
         noisy = corrupt(train.labels, len(labels.classes), noise, config.seed, train.images)
         train = replace(train, labels=noisy)
     _check_classes(train.labels, labels.classes, settings.min_class_size)
-    return Prepared(train, evaluation, labels.classes, raw.augment_hint, broken)
+    return Prepared(train, held_out, evaluation, labels.classes, raw.augment_hint, broken)
 
 
-def _held_out(
-    train: TrainingSet, truth: Labels | None, share: float, seed: int, *, simulated: bool
-) -> tuple[TrainingSet, Evaluation]:
+def prepare_all(
+    split: RawSplit,
+    labels: Labels,
+    classes: tuple[str, ...],
+    config: Config,
+    device: torch.device,
+    *,
+    augment_hint: str,
+) -> Prepared:
+    """A split and its labels (N,), numbers of `classes`, as a training of which nothing is held out."""
+    loaded = _load(config, split, device, None)
+    names = [split.names[row] for row in loaded.kept]
+    train = LabelledSet(loaded.images, labels[loaded.kept], names, loaded.kept)
+    return Prepared(train, None, Evaluation(None, None, None, "none"), classes, augment_hint, loaded.broken)
+
+
+def _hold_out(
+    train: LabelledSet, truth: Labels | None, share: float, seed: int, *, simulated: bool
+) -> tuple[LabelledSet, LabelledSet | None, Evaluation]:
     """Split a share off for testing; the test is as good as its labels: the truth where it is known."""
     rest, held = hold_out(train.labels, share, seed)
     if not len(held):
-        return train, Evaluation(None, None, truth, "none")
+        return train, None, Evaluation(None, None, truth, "none")
     caution = "" if simulated or truth is not None else ", whose labels may be wrong too"
     origin = f"{len(held)} images held out of the data ({share:.0%}){caution}"
-    labels = (train.labels if truth is None else truth)[held]
-    images = train.images.subset(held)
-    return train.take(rest), Evaluation(images, labels, None if truth is None else truth[rest], origin)
+    split_off = train.take(held)
+    labels = split_off.labels if truth is None else truth[held]
+    evaluation = Evaluation(split_off.images, labels, None if truth is None else truth[rest], origin)
+    return train.take(rest), split_off, evaluation
 
 
 def _test_split(config: Config, own: RawSplit | None) -> tuple[RawSplit | None, str]:
@@ -124,7 +144,7 @@ def _load(config: Config, raw: RawSplit, device: torch.device, progress: Progres
     """Decode the training images, the first `limit` of them."""
     settings = config.data
     size = settings.img_size
-    if size is None and isinstance(raw.pixels, np.ndarray):
+    if size is None and isinstance(raw.pixels, np.ndarray) and not raw.is_features:
         height, width = raw.pixels.shape[1:3]
         size = None if height == width else min(height, width)  # squares, as images in files become
     if settings.limit is not None and settings.limit < len(raw.names):

@@ -2,80 +2,93 @@
 
 from typing import Any
 
+import numpy as np
+
 from twincl import __version__
 from twincl.config import Config
-from twincl.methods.method import Snapshot, Verdict
-from twincl.results.issues import is_issue
-from twincl.results.metrics import accuracy, detection, knn_accuracy, last_epochs, noise_rate_estimate
+from twincl.methods.method import Snapshot
+from twincl.results.judgement import Judgement
+from twincl.results.metrics import accuracy, auroc, detection, knn_accuracy, last_epochs
+from twincl.runs.assemble import normalisation
+from twincl.runs.judge import Judged
 from twincl.runs.prepare import Prepared
 from twincl.training.loop import Epoch
 
 Record = dict[str, Any]
 
 
-def epoch_record(epoch: Epoch, data: Prepared, test: Snapshot | None) -> Record:
-    """The line of metrics.jsonl."""
+def epoch_record(epoch: Epoch, data: Prepared, judgement: Judgement | None, test: Snapshot | None) -> Record:
+    """The line of metrics.jsonl; `judgement` is of the training labels, where the epoch ended with one."""
     record: Record = {"epoch": epoch.number, "lr": epoch.learning_rate, "loss": sum(epoch.losses.values())}
     record |= {f"loss_{name}": value for name, value in epoch.losses.items()}
     truth, given = data.evaluation.truth, data.train.labels
-    if epoch.snapshot is not None and epoch.verdict is not None:
-        record["noise_rate_estimate"] = noise_rate_estimate(epoch.verdict, given)
+    if epoch.snapshot is not None and judgement is not None:
+        record["noise_rate_estimate"] = judgement.noise_rate
         record["train_agreement"] = accuracy(epoch.snapshot.probabilities, given)
         if truth is not None:
             record["train_accuracy"] = accuracy(epoch.snapshot.probabilities, truth)
-            record |= detection(epoch.verdict, given, truth)
+            record |= detection(judgement, truth)
+            assert epoch.clean_probability is not None
+            record["detection_auroc_w"] = auroc(epoch.clean_probability.cpu().numpy(), given != truth)
     if test is not None and data.evaluation.labels is not None:
         record["test_accuracy"] = accuracy(test.probabilities, data.evaluation.labels)
     record["train_seconds"] = round(epoch.train_seconds, 3)
     return record
 
 
-def summarise(
-    config: Config,
-    data: Prepared,
-    history: list[Record],
-    snapshot: Snapshot,
-    verdict: Verdict,
-    test: Snapshot | None,
-) -> Record:
-    """What summary.json says of a finished training."""
+def final_metrics(data: Prepared, judgement: Judgement, snapshot: Snapshot, test: Snapshot | None) -> Record:
+    """What evaluation says at the end: k-NN accuracy, and detection where the truth is known."""
+    truth, evaluation = data.evaluation.truth, data.evaluation
+    metrics: Record = {"knn_accuracy": None}
+    if test is not None and evaluation.labels is not None:
+        neighbours = data.train.labels if truth is None else truth
+        metrics["knn_accuracy"] = knn_accuracy(snapshot, neighbours, test, evaluation.labels)
+    if truth is not None:
+        metrics |= detection(judgement, truth)
+    return metrics
+
+
+def summarise(config: Config, data: Prepared, history: list[Record], judged: Judged, evaluated: Record) -> Record:
+    """What summary.json says of a finished training.
+
+    Issues and the rates by class are of all judged labels; the estimated noise rate, like the actual one, of those
+    that were learned from.
+    """
     mean, deviation = last_epochs(history, "test_accuracy")
-    truth, given, evaluation = data.evaluation.truth, data.train.labels, data.evaluation
+    given, evaluation = data.train.labels, data.evaluation
     seconds = sum(record["train_seconds"] for record in history)
-    summary: Record = {
+    steps = len(history) * (len(given) // (config.optim.batch_size or 1))
+    judgement = judged.judgement
+    shares = judgement.transition_matrix
+    return {
         "method": config.method,
         "preset": config.preset,
         "seed": config.seed,
-        "epochs": config.optim.epochs,
+        "epochs": len(history),
         "num_train": len(given),
+        "num_judged": len(judgement.given),
         "num_classes": len(data.classes),
         "num_test": 0 if evaluation.labels is None else len(evaluation.labels),
         "test_data": evaluation.origin,
         "test_accuracy": history[-1].get("test_accuracy"),
         "test_accuracy_last5_mean": mean,
         "test_accuracy_last5_std": deviation,
-        "knn_accuracy": None,
-        "noise_rate_estimate": noise_rate_estimate(verdict, given),
-    }
-    if test is not None and evaluation.labels is not None:
-        neighbours = given if truth is None else truth
-        summary["knn_accuracy"] = knn_accuracy(snapshot, neighbours, test, evaluation.labels)
-    if truth is not None:
-        summary |= detection(verdict, given, truth)
-    steps = config.optim.epochs * (len(given) // (config.optim.batch_size or 1))
-    summary |= {
-        "num_label_issues": int(is_issue(verdict, given).sum()),
+        **evaluated,
+        "num_label_issues": int(judgement.is_issue.sum()),
+        "noise_rate_estimate": history[-1]["noise_rate_estimate"],
+        "noise_rate_by_class": dict(zip(data.classes, (1 - np.diag(shares)).round(4).tolist(), strict=True)),
+        "transition_matrix": shares.round(4).tolist(),
+        "temperature": round(judged.model.temperature, 4),
         "train_seconds": round(seconds, 2),
         "samples_per_second": round(steps * (config.optim.batch_size or 1) / max(seconds, 1e-9), 1),
         "twincl_version": __version__,
     }
-    return summary
 
 
 def describe_model(config: Config, data: Prepared) -> Record:
     """What model.json says: all that is needed to use the weights."""
-    model, augment = config.model, config.augment
-    channels, height, _ = data.train.images.shape
+    model = config.model
+    mean, std = normalisation(config, data.train.images)
     return {
         "twincl": __version__,
         "method": config.method,
@@ -85,8 +98,7 @@ def describe_model(config: Config, data: Prepared) -> Record:
         "head_bn": model.head_bn,
         "dropout": model.dropout,
         "classes": list(data.classes),
-        "channels": channels,
-        "img_size": height,
-        "mean": list(augment.mean or ()),
-        "std": list(augment.std or ()),
+        "shape": list(data.train.images.shape),
+        "mean": list(mean),
+        "std": list(std),
     }

@@ -1,8 +1,10 @@
 """Where to compute and in which precision: chosen by measuring, never by guessing."""
 
+import functools
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import torch
 from torch.nn import functional as F
@@ -23,8 +25,9 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
+@functools.cache
 def mixed_precision_pays(device: torch.device) -> bool:
-    """Whether a bfloat16 convolution, forward and backward, is clearly faster than a float32 one here.
+    """Whether a bfloat16 convolution, forward and backward, is clearly faster than a float32 one here; measured once.
 
     Processors without bfloat16 arithmetic emulate it, tens of times slower; those with it gain a factor of two or
     more, so that the answer does not hang on the noise of the measurement.
@@ -70,3 +73,23 @@ def seed_everything(seed: int) -> None:
     torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # costs a tenth of a step; we read nothing unwritten
+
+
+@contextmanager
+def undisturbed(device: torch.device) -> Iterator[None]:
+    """A training inside another program: what it seeds and switches in PyTorch is afterwards as it was before."""
+    switches: tuple[tuple[Any, str], ...] = (
+        (torch.backends.cudnn, "deterministic"),
+        (torch.backends.cudnn, "benchmark"),
+        (torch.utils.deterministic, "fill_uninitialized_memory"),
+    )
+    before = [getattr(owner, name) for owner, name in switches]
+    strictness = torch.get_deterministic_debug_mode()
+    seeds_cuda = device.type == "cuda" or torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if seeds_cuda else []):
+        try:
+            yield
+        finally:
+            torch.set_deterministic_debug_mode(strictness)
+            for (owner, name), value in zip(switches, before, strict=True):
+                setattr(owner, name, value)

@@ -10,7 +10,7 @@ import torch
 from twincl.augment.views import Views
 from twincl.data.batches import Batch, Batches
 from twincl.errors import TrainingError
-from twincl.methods.method import Method, Snapshot, Verdict
+from twincl.methods.method import Method, Snapshot
 from twincl.nets.twin import TwinNet
 from twincl.training.device import precision
 from twincl.training.snapshot import take_snapshot
@@ -35,7 +35,7 @@ class Epoch(NamedTuple):
     losses: dict[str, float]  # mean of each term
     train_seconds: float  # steps and expectation step, without anything a listener does
     snapshot: Snapshot | None  # where the epoch ended with an expectation step, the last always does
-    verdict: Verdict | None
+    clean_probability: torch.Tensor | None  # (N,) w of the training labels, likewise
 
 
 StepListener = Callable[[int, int], None]  # step from one, steps in the epoch
@@ -68,7 +68,7 @@ def fit(
         TrainingError: a loss term, or what the network says of an image, is no longer finite.
     """
 
-    def expectation() -> tuple[Snapshot, Verdict]:
+    def expectation() -> tuple[Snapshot, torch.Tensor]:
         snapshot = take_snapshot(state.net, views, batches.in_order(), amp=amp)
         if not all(output.isfinite().all() for output in snapshot):
             raise TrainingError(f"the network gives NaN after epoch {state.epoch}; try a lower --lr or --no-amp")
@@ -90,8 +90,8 @@ def fit(
         losses = _means(list(terms), torch.stack(values).cpu(), epoch)
         state.epoch = epoch + 1
         due = state.epoch % state.method.update_every == 0 or state.epoch == epochs
-        snapshot, verdict = expectation() if due else (None, None)
-        yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, verdict)
+        snapshot, clean = expectation() if due else (None, None)
+        yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, clean)
 
 
 def descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> dict[str, torch.Tensor]:

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from twincl.augment.geometry import CropBox, resized_crop
+from twincl.augment.images import NATURAL, POLICIES, SYMBOLS, ImageViews, draw_strong
 from twincl.augment.jitter import SOLARIZE_THRESHOLD, Jitter, apply_jitter, draw_jitter
-from twincl.augment.views import NATURAL, POLICIES, SYMBOLS, Views, draw_strong
 from twincl.errors import InputError
 
 EVERYTHING = dataclasses.replace(NATURAL, blur_p=0.5)
@@ -19,8 +19,8 @@ def batch(count: int = 6, channels: int = 3, size: int = 16) -> torch.Tensor:
     return torch.randint(0, 256, (count, channels, size, size), dtype=torch.uint8, generator=seeded(9))
 
 
-def views(channels: int, policy=NATURAL) -> Views:
-    return Views(policy, mean=(0.5, 0.4, 0.3, 0.0)[:channels], std=(0.2, 0.25, 0.3, 1.0)[:channels])
+def views(channels: int, policy=NATURAL) -> ImageViews:
+    return ImageViews(policy, mean=(0.5, 0.4, 0.3, 0.0)[:channels], std=(0.2, 0.25, 0.3, 1.0)[:channels])
 
 
 @pytest.mark.parametrize("policy", [*POLICIES.values(), EVERYTHING])
@@ -58,7 +58,7 @@ def test_same_state_same_view_and_next_state_another():
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_a_strong_view_can_be_replayed_one_image_at_a_time(channels):
     images = batch(channels=channels)
-    make = Views(EVERYTHING, mean=(0.0,) * channels, std=(1.0,) * channels)
+    make = ImageViews(EVERYTHING, mean=(0.0,) * channels, std=(1.0,) * channels)
     together = make.strong(images, seeded(2))
     box, jitter = draw_strong(EVERYTHING, 6, (16, 16), seeded(2))
     for i in range(6):
@@ -69,7 +69,7 @@ def test_a_strong_view_can_be_replayed_one_image_at_a_time(channels):
 
 
 def test_views_are_pixels_before_normalisation():
-    make = Views(EVERYTHING, mean=(0.0,) * 3, std=(1.0,) * 3)
+    make = ImageViews(EVERYTHING, mean=(0.0,) * 3, std=(1.0,) * 3)
     strong = make.strong(batch(64, size=32), seeded())
     assert strong.min() >= 0
     assert strong.max() <= 1 + 1e-6
@@ -115,6 +115,6 @@ def test_wrong_normalisation_is_refused():
     with pytest.raises(InputError, match="1 values but the images 3 channels"):
         views(1).plain(batch())
     with pytest.raises(InputError, match="std"):
-        Views(NATURAL, mean=(0.5,), std=(0.0,))
+        ImageViews(NATURAL, mean=(0.5,), std=(0.0,))
     with pytest.raises(InputError, match="std"):
-        Views(NATURAL, mean=(0.5,), std=())
+        ImageViews(NATURAL, mean=(0.5,), std=())

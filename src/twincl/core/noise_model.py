@@ -1,0 +1,116 @@
+"""From class probabilities and given labels to calibrated answers: is the label right, and what should it be.
+
+A label y is taken as drawn from the unseen true class z: y ~ T[z, .], z ~ p_t(. | x), where p_t are the class
+probabilities at a temperature t. T (K, K) and t are fitted to the given labels; no true label is needed. Bayes' rule
+then weighs what the network sees against how the labels at hand tend to err: q(z | x, y) ~ p_t(z | x) T[z, y].
+
+t stays close to one unless the labels speak clearly against it. Uniform noise looks much like timid predictions, so
+where labels are few or mostly wrong the likelihood hardly tells the two apart.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.integer]
+
+TEMPERATURE_SPREAD = 0.05  # standard deviation of the prior of log t
+TEMPERATURES = np.geomspace(0.1, 5, 9)  # where the search begins
+SEARCH_ENTRIES = 2**20  # of the samples x classes matrix, that the search for t looks at
+BLOCK = 2**22  # entries that are worked on at a time
+SEARCH_STEPS, FINAL_STEPS = 15, 10  # EM steps for T: at each temperature tried, and on all samples at the end
+
+
+class NoiseModel(NamedTuple):
+    """How the given labels come about."""
+
+    transition: Floats  # (K, K): row z is the distribution of the labels given to class z
+    temperature: float  # below one where the class probabilities are too timid
+
+    def calibrated(self, probabilities: NDArray[np.floating]) -> NDArray[np.float32]:
+        """p_t(z | x), (N, K), from class probabilities: the class when only the image is known."""
+        answer = np.empty(probabilities.shape, np.float32)
+        for rows in _blocks(probabilities.shape):
+            answer[rows] = _tempered(_log(probabilities[rows]), self.temperature)
+        return answer
+
+    def posterior(self, calibrated: NDArray[np.floating], given: Labels) -> NDArray[np.float32]:
+        """q(z | x, y), (N, K), from p_t: the class when both the image and its label are known."""
+        answer = np.empty(calibrated.shape, np.float32)
+        for rows in _blocks(calibrated.shape):
+            joint = calibrated[rows] * self.transition.T[given[rows]]
+            answer[rows] = joint / joint.sum(1, keepdims=True)
+        return answer
+
+
+def fit_noise_model(probabilities: NDArray[np.floating], given: Labels) -> NoiseModel:
+    """The most likely T and t, a priori and by class probabilities (N, K) and given labels (N,).
+
+    The likelihood of t, at the best T for it, can have several peaks, so the search begins with a grid. It looks at
+    evenly spaced samples where there are many; T is then fitted to all. T has a prior worth one sample a class: the
+    overall share of right labels on the diagonal and the rest spread evenly, so that a class without samples gets the
+    average row, and no entry is zero.
+    """
+    count, classes = probabilities.shape
+    sample = np.unique(np.linspace(0, count - 1, min(count, max(1, SEARCH_ENTRIES // classes))).astype(np.int64))
+    logs, labels = _log(probabilities[sample]), np.asarray(given)[sample]
+
+    def loss(log_temperature: float) -> float:
+        calibrated, transition = _tempered(logs, np.exp(log_temperature)), _start(classes)
+        for _ in range(SEARCH_STEPS):
+            transition = _updated(_counts(calibrated, labels, transition))
+        likelihood = (calibrated * transition.T[labels]).sum(1)
+        return float(-np.log(likelihood).sum() + (log_temperature / TEMPERATURE_SPREAD) ** 2 / 2)
+
+    grid = np.log(TEMPERATURES)
+    best = int(np.argmin([loss(place) for place in grid]))
+    bounds = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
+    temperature = float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.03}).x))
+
+    transition = _start(classes)
+    for _ in range(FINAL_STEPS):
+        counts = np.zeros((classes, classes))
+        for rows in _blocks(probabilities.shape):
+            counts += _counts(_tempered(_log(probabilities[rows]), temperature), given[rows], transition)
+        transition = _updated(counts)
+    return NoiseModel(transition, temperature)
+
+
+def _start(classes: int) -> Floats:
+    return 0.8 * np.eye(classes) + 0.2 / classes
+
+
+def _counts(calibrated: Floats, labels: Labels, transition: Floats) -> Floats:
+    """The E-step: expected number of samples of class z with label y, (K, K)."""
+    classes = calibrated.shape[1]
+    joint = calibrated * transition.T[labels]
+    joint /= joint.sum(1, keepdims=True)
+    return np.stack([np.bincount(labels, column, minlength=classes) for column in joint.T]).astype(np.float64)
+
+
+def _updated(counts: Floats) -> Floats:
+    """The M-step of T, with the prior."""
+    classes = len(counts)
+    right = float(np.trace(counts) / counts.sum())
+    right = min(max(right, 1e-6), 1 - 1e-6)
+    prior = right * np.eye(classes) + (1 - right) * (1 - np.eye(classes)) / max(1, classes - 1)
+    joint = counts + prior
+    return np.asarray(joint / joint.sum(1, keepdims=True))
+
+
+def _tempered(logs: Floats, temperature: float) -> Floats:
+    powers = np.exp((logs - logs.max(1, keepdims=True)) / temperature)
+    return np.asarray(powers / powers.sum(1, keepdims=True))
+
+
+def _log(probabilities: NDArray[np.floating]) -> Floats:
+    return np.asarray(np.log(probabilities.astype(np.float64).clip(1e-12)))
+
+
+def _blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    rows = max(1, BLOCK // shape[1])
+    return (slice(start, start + rows) for start in range(0, shape[0], rows))

@@ -1,0 +1,18 @@
+"""The table that the formats for tables hold: every label, what became of it and why."""
+
+import pandas as pd
+
+from twincl.results.corrections import Policy, correct, count_actions
+from twincl.results.finished import FinishedRun
+
+
+def corrected_table(run: FinishedRun, policy: Policy) -> pd.DataFrame:
+    """Columns file, given, corrected, action, confidence, label_quality, split; in the order of the data."""
+    table = correct(run.table, policy)
+    return table.assign(label_quality=run.table["label_quality"].to_numpy(), split=run.table["split"].to_numpy())
+
+
+def said(table: pd.DataFrame) -> str:
+    """How many labels are kept, relabelled and dropped, in words."""
+    counts = count_actions(table)
+    return f"{len(table)} labels: {counts['keep']} kept, {counts['relabel']} relabelled, {counts['drop']} dropped"

@@ -1,0 +1,76 @@
+"""A finished run read back from its folder: what every report, correction and export starts from."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from numpy.typing import NDArray
+
+from twincl.errors import InputError
+from twincl.results.folder import CONFIG, ISSUES, METRICS, SUMMARY
+from twincl.results.model_file import DESCRIPTION
+from twincl.results.outputs import load_outputs
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """Everything that a training left behind but the weights; N images in the order of the user's data."""
+
+    folder: Path
+    config: dict[str, Any]  # config.yaml, nested by section
+    summary: dict[str, Any]
+    metrics: list[dict[str, Any]]  # one an epoch
+    classes: tuple[str, ...]
+    table: pd.DataFrame  # label_issues.csv in the order of the data; its text columns are str
+    class_probabilities: NDArray[np.float32]  # (N, K)
+    embeddings: NDArray[np.float32]  # (N, D) unit rows
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """The table with the most suspect label first; its index still counts in the order of the data."""
+        return self.table.sort_values(["label_quality", "index"], kind="stable")
+
+    def class_numbers(self, column: str) -> NDArray[np.int64]:
+        """(N,) a column of class names as numbers."""
+        number = {name: k for k, name in enumerate(self.classes)}
+        return np.array([number[name] for name in self.table[column]], dtype=np.int64)
+
+
+def load_run(folder: Path) -> FinishedRun:
+    """Read a run folder; executes nothing.
+
+    Raises:
+        InputError: the folder holds no finished run, or one of its files is broken.
+    """
+    for name in (SUMMARY, ISSUES, DESCRIPTION):
+        if not (folder / name).is_file():
+            raise InputError(f"{folder} holds no finished run ({name} is missing); give the --output of a training")
+    outputs = load_outputs(folder)
+    try:
+        config = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        metrics = [json.loads(line) for line in (folder / METRICS).read_text(encoding="utf-8").splitlines()]
+        classes = tuple(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))["classes"])
+        table = _read_table(folder / ISSUES)
+    except (OSError, ValueError, KeyError, yaml.YAMLError) as error:
+        raise InputError(f"the run in {folder} cannot be read ({type(error).__name__}: {error})") from None
+    if not np.array_equal(table["index"], outputs.rows):
+        raise InputError(f"the files in {folder} are of different runs ({ISSUES} does not fit the rest)")
+    return FinishedRun(
+        folder, config, summary, metrics, classes, table, outputs.class_probabilities, outputs.embeddings
+    )
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    text = ("file_name", "given_label", "predicted_label", "suggested_label", "split")
+    table = pd.read_csv(
+        path,
+        dtype=dict.fromkeys(text, object),
+        keep_default_na=False,  # a class may be called NA
+        encoding_errors="surrogateescape",
+    )
+    return table.sort_values("index", ignore_index=True)

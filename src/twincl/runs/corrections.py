@@ -1,0 +1,24 @@
+"""Corrected labels beside the run they come from."""
+
+from pathlib import Path
+
+from twincl.export.csv_table import write_table
+from twincl.files import refuse_existing
+from twincl.results.corrections import Policy, correct, count_actions
+from twincl.results.finished import load_run
+from twincl.results.folder import CORRECTED
+
+
+def write_corrections(run: Path, policy: Policy, *, force: bool = False) -> dict[str, int]:
+    """Write RUN/corrected_labels.csv, one row for every judged image; returns how many labels met which action.
+
+    The file serves as labels of a next training: --labels RUN/corrected_labels.csv:corrected
+
+    Raises:
+        InputError: the folder holds no finished run, or the file is there and `force` was not asked for.
+    """
+    finished = load_run(run)
+    refuse_existing(run / CORRECTED, force=force)
+    corrected = correct(finished.table, policy)
+    write_table(run / CORRECTED, corrected)
+    return count_actions(corrected)

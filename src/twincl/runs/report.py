@@ -1,0 +1,73 @@
+"""The report on a finished run: `report.html`, and its figures beside it."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from twincl.errors import InputError
+from twincl.files import atomic_path, refuse_existing
+from twincl.report.duplicates import Group, Sample, conflicting_duplicates
+from twincl.report.page import Report, Sources, compose
+from twincl.results.finished import FinishedRun, load_run
+from twincl.runs.pictures import Pictures, open_pictures
+from twincl.runs.prepare import Progress
+
+REPORT, FIGURES = "report.html", "figures"
+MOST = 200_000  # images that are compared for duplicates
+
+
+def write_report(run: Path, *, force: bool = False, progress: Progress = None) -> Path:
+    """Write `report.html` and `figures/` into the run folder; returns the page.
+
+    Data that have been moved away are no hindrance: the page then says so in the place of pictures.
+
+    Raises:
+        InputError: the folder holds no finished run, or there is a report already and `force` was not asked for.
+    """
+    page = run / REPORT
+    finished = load_run(run)
+    refuse_existing(page, force=force)
+    _write(compose(finished, _sources(finished, progress)), run, force=force)
+    return page
+
+
+def _write(report: Report, run: Path, *, force: bool) -> None:
+    """The figures, then the page, which tells that all is there."""
+    folder = run / FIGURES
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be written: {error.strerror}") from None
+    contents = {folder / name: png for name, png in report.figures.items()}
+    contents[run / REPORT] = report.html.encode("utf-8")
+    for path in contents:
+        refuse_existing(path, force=force)
+    for path, content in contents.items():
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(content)
+
+
+def _sources(run: FinishedRun, progress: Progress) -> Sources:
+    try:
+        pictures = open_pictures(run)
+    except InputError as error:
+        return Sources(
+            lambda index: None,
+            f"Pictures are missing because {error}.",
+            None,
+            f"Duplicates were not looked for because {error}.",
+        )
+    missing = None if pictures.are_images else "The data are feature vectors, so there are no pictures."
+    if len(run.table) > MOST:
+        return Sources(pictures.thumbnail, missing, None, f"Duplicates are looked for among at most {MOST:,} images.")
+    return Sources(pictures.thumbnail, missing, _duplicates(run, pictures, progress), None)
+
+
+def _duplicates(run: FinishedRun, pictures: Pictures, progress: Progress) -> list[Group]:
+    index: Iterable[int] = run.table["index"].tolist()
+    if progress is not None:
+        index = progress(index, desc="looking for duplicates", unit="image")
+    return conflicting_duplicates(_samples(pictures, index), run.class_numbers("given_label"), run.embeddings)
+
+
+def _samples(pictures: Pictures, index: Iterable[int]) -> Iterator[Sample | None]:
+    return (pictures.sample(one) for one in index)
