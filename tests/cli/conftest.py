@@ -1,5 +1,7 @@
 """The command line in this process, and what it said."""
 
+import io
+from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple
 
 import pytest
@@ -20,6 +22,22 @@ def twincl(capsys):
         with pytest.raises(SystemExit) as end:
             main([str(argument) for argument in arguments])
         return Outcome(end.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def twincl_module():
+    """The same for fixtures that serve a whole module."""
+
+    def run(*arguments) -> Outcome:
+        with (
+            redirect_stdout(io.StringIO()) as out,
+            redirect_stderr(io.StringIO()) as err,
+            pytest.raises(SystemExit) as end,
+        ):
+            main([str(argument) for argument in arguments])
+        return Outcome(end.value.code, out.getvalue(), err.getvalue())
 
     return run
 

@@ -253,6 +253,42 @@ def predict(
 
 
 @app.command()
+def embed(
+    data: opt.Data,
+    model: Annotated[
+        str, typer.Option(help="timm:NAME with its pretrained weights, or resnet18 or resnet50 with --weights.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Parquet file to write.")],
+    weights: Annotated[Path | None, typer.Option(help="Local file of ImageNet weights.")] = None,
+    labels: opt.LabelFile = None,
+    img_size: Annotated[int, typer.Option(min=16, max=1024, help="Side in pixels.")] = 224,
+    batch_size: Annotated[int, typer.Option("--batch-size", "-b", min=1, help="Images a pass.")] = 64,
+    device: opt.Device = None,
+    force: opt.Force = False,
+) -> None:
+    """Turn the images of DATA into feature vectors of a pretrained network.
+
+    Then: twincl clean embeddings.parquet --output RUN, which takes minutes where images take hours.
+    """
+    from twincl.cli.terminal import Terminal
+    from twincl.runs.embed import embed as run
+
+    count = run(
+        data,
+        model,
+        output,
+        weights=weights,
+        labels=labels,
+        img_size=img_size,
+        batch_size=batch_size,
+        device=device or "auto",
+        force=force,
+        progress=Terminal().progress,
+    )
+    print(f"{output}: {count} images")
+
+
+@app.command()
 def issues(
     run: opt.Run,
     top: Annotated[int, typer.Option(min=1, help="So many of the worst.")] = 20,

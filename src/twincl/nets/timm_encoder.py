@@ -10,22 +10,28 @@ from twincl.errors import InputError, nearest
 
 
 class TimmEncoder(nn.Module):
-    """A timm model, untrained, without its classification layer: (B,C,H,W) -> (B,dim).
+    """A timm model without its classification layer: (B,C,H,W) -> (B,dim); untrained unless `pretrained`.
+
+    `mean` and `std` are what its pretrained weights expect of images.
 
     Raises InputError if timm cannot be imported, has no such model, or the model cannot take such images.
     """
 
-    def __init__(self, name: str, *, channels: int, img_size: int) -> None:
+    def __init__(self, name: str, *, channels: int, img_size: int, pretrained: bool = False) -> None:
         super().__init__()
         timm = _import_timm()
         if not timm.is_model(name):
             raise InputError(f"timm has no model '{name}': {nearest(name, timm.list_models())}")
         try:
-            self.model = _create(timm, name, channels, img_size)
+            self.model = _create(timm, name, channels, img_size, pretrained)
             self.dim = _output_width(self.model, channels, img_size)
         except Exception as error:
             images = f"{channels} x {img_size} x {img_size}"
             raise InputError(f"timm's '{name}' cannot encode images of {images}: {error}") from error
+
+        about = getattr(self.model, "pretrained_cfg", {})
+        self.mean = tuple(about.get("mean", (0.5,) * channels))
+        self.std = tuple(about.get("std", (0.5,) * channels))
 
     def forward(self, images: Tensor) -> Tensor:
         """(B,C,H,W) -> (B,dim)."""
@@ -47,9 +53,9 @@ def _import_timm() -> Any:
         ) from error
 
 
-def _create(timm: Any, name: str, channels: int, img_size: int) -> nn.Module:
+def _create(timm: Any, name: str, channels: int, img_size: int, pretrained: bool) -> nn.Module:
     """Transformers must be told the image size; convolutional models refuse the argument."""
-    wanted = {"pretrained": False, "num_classes": 0, "in_chans": channels}
+    wanted = {"pretrained": pretrained, "num_classes": 0, "in_chans": channels}
     try:
         model: nn.Module = timm.create_model(name, img_size=img_size, **wanted)
     except TypeError:

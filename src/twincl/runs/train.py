@@ -77,9 +77,10 @@ def train(
 
 
 def _describe(config: Config, data: Prepared, tell: Listener) -> None:
+    tested = "" if data.evaluation.images is None else f"; tested on {data.evaluation.origin}"
     tell.note(
-        f"{len(data.train.labels)} training {describe_shape(data.train.images.shape)} in {len(data.classes)} classes; "
-        f"tested on {data.evaluation.origin}"
+        f"{len(data.train.labels)} training {describe_shape(data.train.images.shape)} in {len(data.classes)} classes"
+        + tested
     )
     tell.note(
         f"method {config.method} ({config.preset}), encoder {config.model.name}, views {config.augment.name}, "

@@ -1,0 +1,1 @@
+"""Finding wrong labels: twincl beside cleanlab, on real images and on embeddings of them."""
