@@ -14,15 +14,12 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from benchmarks.cells import RESULTS
+from benchmarks.detection.cell import cell_file, run_cell
 from benchmarks.detection.rivals import RIVALS
 from benchmarks.detection.rows import Row, digits_rows, fashion_rows, human_rows
-from twincl.files import write_json, write_text
-from twincl.results.folder import environment
+from twincl.files import write_text
 
 COLUMNS = (
     ("AUROC", "detection_auroc", "auroc_self_confidence", "auroc_normalized_margin"),
@@ -51,40 +48,16 @@ def main() -> None:
         (row, rival)
         for row in rows
         for rival in RIVALS
-        if row.name.startswith(arguments.only) and not _file(row.name, rival, arguments.seed).is_file()
+        if row.name.startswith(arguments.only) and not cell_file(row.name, rival, arguments.seed).is_file()
     ]
     with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(_cell, row, rival, arguments.seed): (row, rival) for row, rival in missing}
+        futures = {pool.submit(run_cell, row, rival, arguments.seed): (row, rival) for row, rival in missing}
         for future in as_completed(futures):
             row, rival = futures[future]
             print(f"{row.name} {rival}: {future.result()['figures']['seconds']:.0f} s", flush=True)
     text = _table(rows, arguments.seed)
     write_text(RESULTS / "detection.md", text)
     print(text)
-
-
-def _file(name: str, rival: str, seed: int) -> Path:
-    return RESULTS / "detection" / f"{name}-{rival}-seed{seed}.json"
-
-
-def _cell(row: Row, rival: str, seed: int) -> dict[str, Any]:
-    torch.set_num_threads(1)
-    about = environment(torch.device("cpu"), amp=False)
-    del about["command"]
-    settings = {key: value for key, value in row.settings.items() if not key.startswith("data.")}
-    result = {
-        "row": row.name,
-        "title": row.title,
-        "rival": rival,
-        "seed": seed,
-        "settings": settings,
-        "figures": RIVALS[rival](row, seed),
-        "environment": about,
-    }
-    file = _file(row.name, rival, seed)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_json(file, result)
-    return result
 
 
 def _table(rows: list[Row], seed: int) -> str:
@@ -103,7 +76,7 @@ def _table(rows: list[Row], seed: int) -> str:
         "| --- " * len(heads) + "|",
     ]
     for row in rows:
-        found = [_file(row.name, rival, seed) for rival in RIVALS]
+        found = [cell_file(row.name, rival, seed) for rival in RIVALS]
         if all(file.is_file() for file in found):
             ours, theirs = (json.loads(file.read_text())["figures"] for file in found)
             cells = [row.title, f"{ours['noise_rate_actual']:.1%}"]

@@ -86,7 +86,7 @@ class AugmentSettings(Section):
 class OptimSettings(Section):
     """Stochastic gradient descent and its schedule."""
 
-    epochs: Count | None = None  # None: 40, of feature vectors 20
+    epochs: Count | None = None  # None: 40, of feature vectors 20, or 12 from 25,000 on
     batch_size: Annotated[int, Field(ge=2)] | None = None  # of all devices together
     lr: Positive | None = None  # None: lr_base scaled by the batch size
     lr_base: Positive = 0.06  # rate for a batch of 256

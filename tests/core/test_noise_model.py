@@ -97,6 +97,7 @@ def test_blocks_and_samples_do_not_change_the_answer(monkeypatch):
     np.testing.assert_allclose(
         blocks.posterior(blocks.calibrated(said), labels), whole.posterior(whole.calibrated(said), labels), atol=1e-6
     )
+    monkeypatch.setattr(noise_model, "SEARCH_ROWS", 10)
     monkeypatch.setattr(noise_model, "SEARCH_ENTRIES", 4 * 2000)
     sampled = fit_noise_model(said, labels)
     assert sampled.temperature == pytest.approx(whole.temperature, rel=0.15)

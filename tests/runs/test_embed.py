@@ -27,7 +27,7 @@ def pretrained(tmp_path_factory):
 
 
 def by_hand(net: nn.Module, file) -> np.ndarray:
-    pixels = torch.from_numpy(np.asarray(Image.open(file).convert("RGB").resize((32, 32), Image.Resampling.BICUBIC)))
+    pixels = torch.from_numpy(np.array(Image.open(file).convert("RGB").resize((32, 32), Image.Resampling.BICUBIC)))
     scaled = pixels.permute(2, 0, 1)[None].float() / 255
     mean, std = (torch.tensor(x)[:, None, None] for x in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
     with torch.no_grad():

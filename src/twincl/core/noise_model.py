@@ -20,7 +20,7 @@ Labels = NDArray[np.integer]
 
 TEMPERATURE_SPREAD = 0.05  # standard deviation of the prior of log t
 TEMPERATURES = np.geomspace(0.1, 5, 9)  # where the search begins
-SEARCH_ENTRIES = 2**20  # of the samples x classes matrix, that the search for t looks at
+SEARCH_ENTRIES, SEARCH_ROWS = 2**17, 1000  # of the samples x classes matrix, and at least so many rows, to find t by
 BLOCK = 2**22  # entries that are worked on at a time
 SEARCH_STEPS, FINAL_STEPS = 15, 10  # EM steps for T: at each temperature tried, and on all samples at the end
 
@@ -56,7 +56,9 @@ def fit_noise_model(probabilities: NDArray[np.floating], given: Labels) -> Noise
     average row, and no entry is zero.
     """
     count, classes = probabilities.shape
-    sample = np.unique(np.linspace(0, count - 1, min(count, max(1, SEARCH_ENTRIES // classes))).astype(np.int64))
+    sample = np.unique(
+        np.linspace(0, count - 1, min(count, max(SEARCH_ROWS, SEARCH_ENTRIES // classes))).astype(np.int64)
+    )
     logs, labels = _log(probabilities[sample]), np.asarray(given)[sample]
 
     def loss(log_temperature: float) -> float:

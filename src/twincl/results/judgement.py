@@ -27,8 +27,12 @@ class Judgement(NamedTuple):
 
     @property
     def noise_rate(self) -> float:
-        """Expected share of wrong labels."""
-        return float(1 - self.clean_probability.mean(dtype=np.float64))
+        """Estimated share of wrong labels: what is expected, or what is called wrong if that is more.
+
+        Probabilities that are too timid make the expectation too small.
+        """
+        expected = float(1 - self.clean_probability.mean(dtype=np.float64))
+        return max(expected, float(self.is_issue.mean()))
 
     @property
     def transition_matrix(self) -> NDArray[np.float64]:

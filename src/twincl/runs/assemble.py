@@ -48,7 +48,7 @@ def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
     shape = data.train.images.shape
     count = len(data.train.labels)
     optim = config.optim
-    epochs = optim.epochs or (20 if len(shape) == 1 else 40)
+    epochs = optim.epochs or default_epochs(shape, count)
     batch_size = optim.batch_size or default_batch_size(count)
     share = batch_size / 256
     rate = optim.lr_base * (share if optim.lr_scaling == "linear" else share**0.5)
@@ -103,6 +103,13 @@ def channel_statistics(images: Images, sample: int = 5000) -> Statistics:
     pixels = images.batch(index).float().div_(255)
     mean, deviation = pixels.mean((0, 2, 3)), pixels.std((0, 2, 3)).clamp_min(1e-3)
     return tuple(round(float(m), 4) for m in mean), tuple(round(float(s), 4) for s in deviation)
+
+
+def default_epochs(shape: tuple[int, ...], count: int) -> int:
+    """40 for images; feature vectors need fewer, and many of them fewer still."""
+    if len(shape) == 3:
+        return 40
+    return 20 if count < 25_000 else 12
 
 
 def default_batch_size(count: int) -> int:
