@@ -1,5 +1,6 @@
 """Everything but training: help, version, doctor, demo, evaluate, predict; and the real program."""
 
+import functools
 import json
 import os
 import signal
@@ -243,7 +244,15 @@ def test_program_trains_and_predicts(program, photos, tmp_path):
 
 def test_control_c_leaves_a_run_to_go_on_with(photos, tmp_path):
     command = [sys.executable, "-u", "-m", "twincl", "train", str(photos), "--output", str(tmp_path / "run")]
-    process = subprocess.Popen([*command, "--epochs", "500"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "--epochs", "500"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=functools.partial(
+            signal.signal, signal.SIGINT, signal.SIG_DFL
+        ),  # a job in the background ignores it
+    )
     for line in process.stdout:
         if line.startswith("epoch   2/500"):
             process.send_signal(signal.SIGINT)
