@@ -5,15 +5,12 @@ labels. Quotes do not stop a spreadsheet from taking a cell that begins with = +
 come from strangers, import the columns as text.
 """
 
-import csv
 from pathlib import Path
 
-import pandas as pd
-
 from twincl.export.corrected import corrected_table, said
-from twincl.files import atomic_path
 from twincl.results.corrections import Policy
 from twincl.results.finished import FinishedRun
+from twincl.results.folder import write_table
 
 
 def write(run: FinishedRun, output: Path, *, policy: Policy) -> str:
@@ -21,9 +18,3 @@ def write(run: FinishedRun, output: Path, *, policy: Policy) -> str:
     table = corrected_table(run, policy)
     write_table(output, table)
     return said(table)
-
-
-def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as CSV, every text quoted; file names of another encoding keep their bytes."""
-    with atomic_path(path) as temporary:
-        table.to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC, errors="surrogateescape")

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from twincl.errors import InputError
-from twincl.export.csv_table import write_table
 from twincl.export.images import are_files, judged_images, place, sources, suffix_of
 from twincl.export.names import Unique, safe_folder, safe_name
 from twincl.files import write_text
 from twincl.results.corrections import Policy, correct
 from twincl.results.finished import FinishedRun
+from twincl.results.folder import write_table
 
 MANIFEST, CLASSES = "manifest.csv", "class_folders.json"
 

@@ -84,8 +84,13 @@ def write_metrics(folder: Path, history: list[dict[str, Any]]) -> None:
 
 def write_issues(folder: Path, table: pd.DataFrame) -> None:
     """`label_issues.csv`: one row a training image, the most suspect first."""
-    with atomic_path(folder / ISSUES) as temporary:
-        table.to_csv(temporary, index=False, errors="surrogateescape", quoting=csv.QUOTE_NONNUMERIC)
+    write_table(folder / ISSUES, table)
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Write a table as CSV, every text quoted; file names of another encoding keep their bytes."""
+    with atomic_path(path) as temporary:
+        table.to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC, errors="surrogateescape")
 
 
 def write_skipped(folder: Path, broken: list[tuple[str, str]]) -> None:

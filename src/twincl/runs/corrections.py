@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from twincl.export.csv_table import write_table
 from twincl.files import refuse_existing
 from twincl.results.corrections import Policy, correct, count_actions
 from twincl.results.finished import load_run
-from twincl.results.folder import CORRECTED
+from twincl.results.folder import CORRECTED, write_table
 
 
 def write_corrections(run: Path, policy: Policy, *, force: bool = False) -> dict[str, int]:
