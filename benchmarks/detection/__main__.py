@@ -65,12 +65,12 @@ def _table(rows: list[Row], seed: int) -> str:
     heads = ["data", "wrong"]
     for title, _, _, margin in COLUMNS:
         heads += [f"{title}: twincl", "cleanlab"] + (["cleanlab, margin"] if margin else [])
-    heads += ["calibration error: twincl", "seconds: twincl", "cleanlab"]
+    heads += ["calibration error: twincl", "processor seconds: twincl", "cleanlab"]
     lines = [
         f"# Finding wrong labels: twincl and cleanlab ({datetime.now(UTC):%Y-%m-%d})",
         "",
         "Command: `python -m benchmarks.detection`; what is compared is said in its help. One seed; every cell with",
-        "its machine, date and settings in `detection/*.json`. Seconds are of one thread, another cell running beside.",
+        "its machine, date and settings in `detection/*.json`. Seconds are of the processor, one thread.",
         "",
         "| " + " | ".join(heads) + " |",
         "| --- " * len(heads) + "|",
@@ -83,7 +83,7 @@ def _table(rows: list[Row], seed: int) -> str:
             for _, own, other, margin in COLUMNS:
                 cells += [_number(ours[own]), _number(theirs[other])] + ([_number(theirs[margin])] if margin else [])
             cells += [_number(ours["suggestion_calibration_error"])]
-            cells += [f"{ours['seconds']:.0f}", f"{theirs['seconds']:.0f}"]
+            cells += [f"{ours['processor_seconds']:.0f}", f"{theirs['processor_seconds']:.0f}"]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
