@@ -1,0 +1,200 @@
+"""Commands that start from what is trained already: a finished run, or the pretrained network of `embed`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from twincl.cli import options as opt
+
+
+def evaluate(
+    run: opt.Run,
+    data: opt.Data,
+    split: opt.Split = None,
+    labels: opt.LabelFile = None,
+    image_column: opt.ImageColumn = None,
+    label_column: opt.LabelColumn = None,
+    device: opt.Device = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Accuracy of a trained RUN on labelled DATA, in all and for each class."""
+    from twincl.cli.terminal import Terminal, table
+    from twincl.runs.predict import evaluate as measure
+
+    result = measure(
+        run,
+        data,
+        split=split,
+        labels=labels,
+        image_column=image_column,
+        label_column=label_column,
+        device=device or "auto",
+        progress=Terminal().progress,
+    )
+    if as_json:
+        print(json.dumps(result, indent=2, ensure_ascii=False))
+        return
+    print(f"accuracy {result['accuracy']:.2%} on {result['num_images']} images\n")
+    classes = [(name, f"{one['accuracy']:.2%}", str(one["num_images"])) for name, one in result["per_class"].items()]
+    print(table([("class", "accuracy", "images"), *classes]))
+    if result["num_skipped"]:
+        typer.echo(f"{result['num_skipped']} images could not be decoded and were left out", err=True)
+
+
+def predict(
+    run: opt.Run,
+    data: opt.Data,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="CSV file to write.  [default: print]")] = None,
+    split: opt.Split = None,
+    image_column: opt.ImageColumn = None,
+    device: opt.Device = None,
+    force: opt.Force = False,
+) -> None:
+    """Label DATA with a trained RUN: CSV with file, predicted_label, confidence."""
+    from twincl.cli.terminal import Terminal
+    from twincl.files import refuse_existing, write_text
+    from twincl.runs.predict import predict as run_model
+
+    if output is not None:
+        refuse_existing(output, force=force)
+    table, broken = run_model(
+        run,
+        data,
+        split=split,
+        image_column=image_column,
+        device=device or "auto",
+        progress=Terminal().progress,
+    )
+    text = table.to_csv(index=False)
+    if output is None:
+        print(text, end="")
+    else:
+        write_text(output, text)
+        print(f"{output}: {len(table)} images")
+    for name, reason in broken:
+        typer.echo(f"left out: {name} ({reason})", err=True)
+
+
+def embed(
+    data: opt.Data,
+    model: Annotated[
+        str, typer.Option(help="timm:NAME with its pretrained weights, or resnet18 or resnet50 with --weights.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Parquet file to write.")],
+    weights: Annotated[Path | None, typer.Option(help="Local file of ImageNet weights.")] = None,
+    labels: opt.LabelFile = None,
+    img_size: Annotated[int, typer.Option(min=16, max=1024, help="Side in pixels.")] = 224,
+    batch_size: Annotated[int, typer.Option("--batch-size", "-b", min=1, help="Images a pass.")] = 64,
+    device: opt.Device = None,
+    force: opt.Force = False,
+) -> None:
+    """Turn the images of DATA into feature vectors of a pretrained network.
+
+    Then: twincl clean embeddings.parquet --output RUN, which takes minutes where images take hours.
+    """
+    from twincl.cli.terminal import Terminal
+    from twincl.runs.embed import embed as run
+
+    count = run(
+        data,
+        model,
+        output,
+        weights=weights,
+        labels=labels,
+        img_size=img_size,
+        batch_size=batch_size,
+        device=device or "auto",
+        force=force,
+        progress=Terminal().progress,
+    )
+    print(f"{output}: {count} images")
+
+
+def issues(
+    run: opt.Run,
+    top: Annotated[int, typer.Option(min=1, help="So many of the worst.")] = 20,
+    class_: Annotated[str | None, typer.Option("--class", help="Only images with this given label.")] = None,
+    min_confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="Only suggestions at least this likely to be right.")
+    ] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Print the worst labels of a finished RUN: the file, its label, what it should be, how sure that is."""
+    from twincl.cli.terminal import issue_lines
+    from twincl.runs.issues import worst_labels
+
+    table = worst_labels(run, top=top, given_label=class_, min_confidence=min_confidence)
+    if as_json:
+        print(table.to_json(orient="records", indent=2, force_ascii=True))
+    else:
+        print(issue_lines(table))
+
+
+def report(run: opt.Run, force: opt.Force = False) -> None:
+    """Write RUN/report.html (one file, works offline) and the figures in it as PNG files."""
+    from twincl.cli.terminal import Terminal
+    from twincl.runs.report import write_report
+
+    print(write_report(run, force=force, progress=Terminal().progress))
+
+
+def correct(
+    run: opt.Run,
+    relabel_above: opt.RelabelAbove = 0.8,
+    drop_below: opt.DropBelow = 0.2,
+    force: opt.Force = False,
+) -> None:
+    """Write RUN/corrected_labels.csv: file, given, corrected, action (keep, relabel, drop), confidence.
+
+    A label that is no issue is kept. An issue is relabelled where the suggestion is at least --relabel-above likely
+    to be right; otherwise dropped where the given label is less than --drop-below likely to be right; otherwise kept.
+    """
+    from twincl.results.corrections import Policy
+    from twincl.runs.corrections import write_corrections
+
+    actions = write_corrections(run, Policy(relabel_above, drop_below), force=force)
+    print(f"{run / 'corrected_labels.csv'}: {', '.join(f'{count} {action}' for action, count in actions.items())}")
+
+
+def export(
+    run: opt.Run,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File or new folder to write.")],
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help="Labels: csv, parquet, imagefolder, labelstudio, fiftyone, cleanlab. Model: onnx, torch-export, "
+            "safetensors.",
+        ),
+    ],
+    relabel_above: Annotated[float | None, typer.Option(help="As in correct.  [default: 0.8]")] = None,
+    drop_below: Annotated[float | None, typer.Option(help="As in correct.  [default: 0.2]")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Where the data lie now, if no longer where they were trained on.")
+    ] = None,
+    link: Annotated[bool, typer.Option("--link", help="imagefolder: hard links instead of copies.")] = False,
+    image_prefix: Annotated[
+        str | None, typer.Option(help="labelstudio: what to put before each file name, such as a URL.")
+    ] = None,
+    force: opt.Force = False,
+) -> None:
+    """Write the corrected data set, or the trained model, of a finished RUN for another tool.
+
+    Corrections follow the policy of `twincl correct`. The original data are never touched.
+
+    \b
+    Examples:
+      twincl export runs/photos --format imagefolder --output photos-clean --link
+      twincl export runs/photos --format labelstudio --output tasks
+      twincl export runs/photos --format onnx --output model.onnx
+    """  # noqa: D301
+    from twincl.results.corrections import Policy
+    from twincl.runs.export import export as write
+
+    asked = {"relabel_above": relabel_above, "drop_below": drop_below}
+    given = {name: value for name, value in asked.items() if value is not None}
+    policy = Policy(**given) if given else None
+    print(write(run, format_, output, policy=policy, data=data, link=link, image_prefix=image_prefix, force=force))

@@ -1,0 +1,169 @@
+"""Commands that train, and that make noisy labels to train on."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from twincl.cli import options as opt
+
+if TYPE_CHECKING:
+    from twincl.config import Config
+
+
+@opt.takes_training_flags
+def clean(
+    data: opt.Data,
+    output: opt.Output,
+    preset: opt.Preset = None,
+    config: opt.ConfigFile = None,
+    relabel_above: opt.RelabelAbove = 0.8,
+    drop_below: opt.DropBelow = 0.2,
+    resume: opt.Resume = False,
+    force: opt.Force = False,
+    set_: opt.Set = None,
+    **flags: Any,
+) -> None:
+    """Find and fix the wrong labels of DATA: train on all of it, then report, corrections and the worst labels.
+
+    RUN then holds report.html to look at, label_issues.csv (every label, the most suspect first),
+    corrected_labels.csv and the trained model. No label is held out unless --holdout or --test asks for it.
+
+    \b
+    Examples:
+      twincl clean photos/ --output runs/photos
+      twincl clean embeddings.npy --labels labels.csv --output runs/texts
+      twincl clean table.csv --label-column category -o runs/mine --relabel-above 0.9
+    """  # noqa: D301
+    from twincl.cli.terminal import Terminal, issue_lines
+    from twincl.runs.clean import clean as run
+
+    flags = {"holdout": 0.0, **{flag: value for flag, value in flags.items() if value is not None}}
+    cleaned = run(
+        _config(data, preset, config, flags, set_),
+        output,
+        relabel_above=relabel_above,
+        drop_below=drop_below,
+        force=force,
+        resume=resume,
+        listener=Terminal(),
+    )
+    print(f"\n{issue_lines(cleaned.worst)}\n{_summary_text(cleaned.summary)}")
+    print(f"corrections        {', '.join(f'{count} {action}' for action, count in cleaned.actions.items())}")
+    print(f"\nlook at            {output / 'report.html'}\ncorrected labels   {output / 'corrected_labels.csv'}")
+
+
+@opt.takes_training_flags
+def train(
+    data: opt.Data,
+    output: opt.Output,
+    preset: opt.Preset = None,
+    config: opt.ConfigFile = None,
+    resume: opt.Resume = False,
+    force: opt.Force = False,
+    set_: opt.Set = None,
+    **flags: Any,
+) -> None:
+    """Train a classifier on DATA and judge every label of it.
+
+    RUN then holds label_issues.csv (the most suspect label first), the model, metrics and a summary.
+    Without test data a fifth is held out for testing.
+
+    \b
+    Examples:
+      twincl train photos/ --output runs/photos
+      twincl train table.csv --label-column category -o runs/mine --epochs 100
+      twincl train cifar-10-batches-py --labels human.pt:worse_label -o runs/worse
+      twincl train digits --noise symmetric --noise-rate 0.5 -o runs/digits
+    """  # noqa: D301
+    from twincl.cli.terminal import Terminal
+    from twincl.runs.train import train as run
+
+    summary = run(_config(data, preset, config, flags, set_), output, force=force, resume=resume, listener=Terminal())
+    print(f"\n{_summary_text(summary)}\n\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the two run folders.")] = Path("runs/demo"),
+    noise_rate: Annotated[float, typer.Option(help="Share of labels redrawn at random.")] = 0.5,
+    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 30,
+    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    force: opt.Force = False,
+) -> None:
+    """Learn digits from labels of which half are wrong: TCL beside plain cross-entropy, about a minute on a CPU."""
+    from twincl.cli.terminal import Terminal, table
+    from twincl.runs.demo import demo as run
+
+    rows = [("method", "test accuracy", "detection AUROC", "wrong labels: estimated", "actual", "seconds")]
+    for summary in run(output, noise_rate=noise_rate, epochs=epochs, seed=seed, force=force, listener=Terminal()):
+        auroc = summary["detection_auroc"]
+        rows.append(
+            (
+                summary["method"],
+                f"{summary['test_accuracy_last5_mean']:.2%}",
+                "-" if auroc is None else f"{auroc:.4f}",
+                f"{summary['noise_rate_estimate']:.1%}",
+                f"{summary['noise_rate_actual']:.1%}",
+                f"{summary['train_seconds']:.0f}",
+            )
+        )
+    print(f"\n{table(rows)}\n\nTest accuracy is the mean of the last five epochs.\nThe labels, the most suspect first:")
+    print(f"  {output / 'tcl' / 'label_issues.csv'}")
+
+
+def noise(
+    data: opt.Data,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="File to write: .csv (with the true labels beside) or .npy."),
+    ],
+    noise: Annotated[str, typer.Option("--noise", help="symmetric, asymmetric, pair, matrix, instance.")] = "symmetric",
+    noise_rate: Annotated[float, typer.Option(help="Share of labels to disturb, 0 to 1.")] = 0.5,
+    image_column: opt.ImageColumn = None,
+    label_column: opt.LabelColumn = None,
+    seed: opt.Seed = None,
+    force: opt.Force = False,
+    set_: opt.Set = None,
+) -> None:
+    """Write a copy of DATA's training labels with simulated noise.
+
+    Use it with: twincl train DATA --labels noisy.csv --true-labels noisy.csv:true_label
+    """
+    given = {"image_column": image_column, "label_column": label_column, "seed": seed}
+
+    from twincl.config import build_config, parse_assignments
+    from twincl.runs.noise import write_noisy_labels
+
+    settings = opt.settings_of({**given, "noise": noise, "noise_rate": noise_rate}) | {"data.path": data}
+    config = build_config(settings=settings | parse_assignments(set_ or []))
+    rate = write_noisy_labels(config, output, force=force)
+    print(f"{output}: {rate:.1%} of the labels differ from those of {data}")
+
+
+def _config(
+    data: str, preset: str | None, file: Path | None, flags: dict[str, Any], assignments: list[str] | None
+) -> "Config":
+    from twincl.config import build_config, parse_assignments
+
+    settings = opt.settings_of(flags) | {"data.path": data} | parse_assignments(assignments or [])
+    return build_config(preset=preset, file=file, settings=settings)
+
+
+def _summary_text(summary: dict[str, Any]) -> str:
+    lines = []
+    if summary["test_accuracy_last5_mean"] is not None:
+        lines.append(
+            f"test accuracy      {summary['test_accuracy_last5_mean']:.2%} "
+            f"(mean of the last five epochs, ± {summary['test_accuracy_last5_std']:.2%})"
+        )
+    lines.append(
+        f"wrong labels       {summary['noise_rate_estimate']:.1%} estimated"
+        + (f", {summary['noise_rate_actual']:.1%} actual" if "noise_rate_actual" in summary else "")
+        + f"; {summary['num_label_issues']} of {summary['num_train']} images have another label suggested"
+    )
+    if summary.get("detection_auroc") is not None:
+        lines.append(f"detection AUROC    {summary['detection_auroc']:.4f}")
+    if "corrected_label_accuracy" in summary:
+        lines.append(f"corrected labels   {summary['corrected_label_accuracy']:.2%} right")
+    lines.append(f"time               {summary['train_seconds']:.0f} s, {summary['samples_per_second']:.0f} images/s")
+    return "\n".join(lines)
