@@ -187,7 +187,7 @@ def test_an_image_that_is_gone_leaves_nothing_behind(picture_folder, run_on, tmp
     photos = picture_folder(tmp_path / "photos")
     run = run_on(tmp_path / "run", photos)
     (photos / "red" / "03.png").unlink()
-    with pytest.raises(InputError, match=r"is not the data that .* was trained on"):
+    with pytest.raises(InputError, match=r"are not those that the run was trained on; say with --data where they are"):
         export(run, "imagefolder", tmp_path / "clean")
     (photos / "red" / "03.png").symlink_to(tmp_path / "nowhere.png")
     with pytest.raises(InputError, match=r"the image .*03.png cannot be copied \(No such file"):
@@ -199,7 +199,7 @@ def test_data_that_have_moved_are_found_where_one_says(picture_folder, run_on, t
     photos = picture_folder(tmp_path / "photos")
     run = run_on(tmp_path / "run", photos)
     photos.rename(tmp_path / "moved")
-    with pytest.raises(InputError, match="there is no file or folder"):
+    with pytest.raises(InputError, match=r"there are no data at .*photos; say with --data"):
         export(run, "imagefolder", tmp_path / "clean")
     export(run, "imagefolder", tmp_path / "clean", data=str(tmp_path / "moved"), policy=NOTHING)
     assert len(manifest(tmp_path / "clean")) == 36

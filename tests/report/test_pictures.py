@@ -1,3 +1,4 @@
+import dataclasses
 from io import BytesIO
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from twincl.data.dataset import RawSplit
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.finished import load_run
-from twincl.runs.pictures import Pictures, open_pictures
+from twincl.results.judged_data import judged_data
+from twincl.runs.pictures import Pictures
 
 
 def opened(content: bytes | None) -> Image.Image:
@@ -93,10 +95,18 @@ def test_feature_vectors_are_samples_without_a_picture():
 
 def test_a_folder_is_found_again(photo_run, photos):
     run = load_run(photo_run)
-    found = open_pictures(run)
-    row = int(run.table["index"][5])
+    found = Pictures(judged_data(run))
     with Image.open(photos / run.table["file_name"][5]) as image:
-        assert np.array_equal(found.sample(row), np.asarray(image))
+        assert np.array_equal(found.sample(5), np.asarray(image))
+
+
+def test_rows_are_those_of_the_table_where_it_leaves_out_some_of_the_data(photo_run, photos):
+    run = load_run(photo_run)
+    run = dataclasses.replace(run, table=run.table.drop(index=[0, 3]).reset_index(drop=True))
+    split = judged_data(run)
+    assert split.names == run.table["file_name"].tolist()
+    with Image.open(photos / run.table["file_name"][5]) as image:
+        assert np.array_equal(Pictures(split).sample(5), np.asarray(image))
 
 
 def test_arrays_and_parquet_are_found_again(tmp_path, make_run, pictures):
@@ -107,7 +117,7 @@ def test_arrays_and_parquet_are_found_again(tmp_path, make_run, pictures):
     for name in ("data.npz", "data.parquet"):
         names = [str(row) for row in range(30)]
         run = load_run(make_run(tmp_path / f"run-{name}", tmp_path / name, names, labels, labels, ("a", "b", "c")))
-        assert np.array_equal(open_pictures(run).sample(7), pixels[7])
+        assert np.array_equal(Pictures(judged_data(run)).sample(7), pixels[7])
 
 
 def test_names_of_every_kind_are_found_again(tmp_path, make_run, picture_folder):
@@ -118,7 +128,7 @@ def test_names_of_every_kind_are_found_again(tmp_path, make_run, picture_folder)
     names = read_dataset(str(folder)).train.names
     labels = np.arange(len(names)) % 3
     run = load_run(make_run(tmp_path / "run", folder, names, labels, labels, ("a", "b", "c")))
-    assert open_pictures(run).thumbnail(0)
+    assert Pictures(judged_data(run)).thumbnail(0)
 
 
 def test_missing_changed_and_broken_data_are_told_apart(tmp_path, make_run, monkeypatch):
@@ -128,13 +138,13 @@ def test_missing_changed_and_broken_data_are_told_apart(tmp_path, make_run, monk
     def reason(path: Path | str) -> str:
         run = load_run(make_run(tmp_path / "run", path, names, labels, labels, ("a", "b")))
         with pytest.raises(InputError) as error:
-            open_pictures(run)
+            judged_data(run)
         return str(error.value)
 
-    assert reason(tmp_path / "gone") == f"the data are no longer at {tmp_path / 'gone'}"
+    assert reason(tmp_path / "gone") == f"there are no data at {tmp_path / 'gone'}"
     monkeypatch.chdir(tmp_path)
-    assert reason("gone") == f"the data are no longer at gone (looked for from {tmp_path})"
+    assert reason("gone") == f"there are no data at gone (looked for from {tmp_path})"
     np.savez(tmp_path / "short.npz", x=np.zeros((5, 8, 8), np.uint8), y=labels[:5])
-    assert reason(tmp_path / "short.npz").endswith("are no longer those that the run was trained on")
+    assert reason(tmp_path / "short.npz").endswith("are not those that the run was trained on")
     (tmp_path / "broken.npz").write_bytes(b"nothing")
-    assert "can no longer be read" in reason(tmp_path / "broken.npz")
+    assert "cannot be read" in reason(tmp_path / "broken.npz")

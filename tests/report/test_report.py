@@ -113,9 +113,9 @@ def test_data_that_moved_away_are_a_sentence_in_the_report(tmp_path, make_run):
         ("cat", "dog"),
     )
     page = read(run)
-    sentence = f"Pictures are missing because the data are no longer at {tmp_path / 'gone'}."
+    sentence = f"Pictures are missing because there are no data at {tmp_path / 'gone'}."
     assert page.text.count(sentence) == 1
-    assert f"Duplicates were not looked for because the data are no longer at {tmp_path / 'gone'}." in page.text
+    assert f"Duplicates were not looked for because there are no data at {tmp_path / 'gone'}." in page.text
     assert "dog → cat" in page.text
     assert re.search(r"others labelled cat \d+.jpg \d+.jpg \d+.jpg", page.text)
     assert not any(attributes["alt"].startswith("image ") for tag, attributes in page.tags if tag == "img")

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from twincl.data.images import load_like
 from twincl.errors import InputError
-from twincl.export.images import judged_data
 from twincl.results.finished import FinishedRun
+from twincl.results.judged_data import judged_data
 from twincl.results.model_file import Model
 
 INPUT, OUTPUTS = "input", ("probabilities", "embeddings")

@@ -12,34 +12,25 @@ from PIL import Image
 
 from twincl.data.dataset import RawSplit
 from twincl.data.folder import SUFFIXES
-from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.finished import FinishedRun
+from twincl.results.judged_data import judged_data
 
 Source = Path | bytes | NDArray[np.uint8]  # a file, its content, or pixels (H, W[, C])
 
 _SUFFIX_OF = {"JPEG": ".jpg", "MPO": ".jpg", "TIFF": ".tif", "JPEG2000": ".jp2"}  # others are called as their format
 
 
-def judged_data(run: FinishedRun, data: str | None = None) -> RawSplit:
-    """What the run judged, in the order of its table, read again from where it was or from `data`.
+def judged_images(run: FinishedRun, data: str | None = None) -> RawSplit:
+    """What the run judged, which must be images, in the order of its table.
 
     Raises:
-        InputError: the data are gone, or are no longer those that the run was trained on.
+        InputError: they are gone, or no longer those that the run was trained on; or they are feature vectors.
     """
-    settings = run.config["data"]
-    path = data or settings["path"]
-    columns = {name: settings[name] for name in ("image_column", "label_column")}
-    whole = read_dataset(path, **columns).train
-    rows = run.table["index"].to_numpy(dtype=np.int64)
-    if rows.max() >= len(whole) or [whole.names[row] for row in rows] != run.table["file_name"].tolist():
-        raise InputError(f"{path} is not the data that {run.folder} was trained on: the names differ; pass --data")
-    return whole.subset(rows)
-
-
-def judged_images(run: FinishedRun, data: str | None = None) -> RawSplit:
-    """The same, which must be images."""
-    split = judged_data(run, data)
+    try:
+        split = judged_data(run, data)
+    except InputError as error:
+        raise InputError(f"{error}; say with --data where they are") from None
     if split.is_features:
         raise InputError(f"{run.folder} was trained on feature vectors, and this format needs images; export csv")
     return split

@@ -35,7 +35,7 @@ Thumbnail = Callable[[int], bytes | None]
 class Sources:
     """What the report takes from the data themselves, beside the run."""
 
-    thumbnail: Thumbnail  # encoded picture of an image by its index in the data, None where there is none
+    thumbnail: Thumbnail  # encoded picture of a row of the run's table, None where there is none
     missing: str | None  # why there are no pictures, in a sentence
     duplicates: list[Group] | None  # rows of the run's table
     unchecked: str | None  # why duplicates were not looked for, in a sentence
@@ -115,7 +115,7 @@ def compose(run: FinishedRun, sources: Sources) -> Report:
             sources=sources,
             groups_shown=GROUPS,
             members_shown=MEMBERS,
-            shot=_shots(run, sources.thumbnail),
+            shot=_shots(sources.thumbnail),
             settings=list(_flat(run.config)),
             version=__version__,
             written=datetime.now(UTC),
@@ -139,13 +139,12 @@ def _legend(run: FinishedRun, given: Labels, frequent: list[int]) -> list[tuple[
     return [(colours[k], run.classes[k], int(images[k])) for k in sorted(frequent) if k < len(images) and images[k]]
 
 
-def _shots(run: FinishedRun, thumbnail: Thumbnail) -> Callable[[int], Shot | None]:
+def _shots(thumbnail: Thumbnail) -> Callable[[int], Shot | None]:
     """The picture of a row of the table, read once."""
-    index = run.table["index"].to_numpy()
 
     @functools.cache
     def shot(row: int) -> Shot | None:
-        content = thumbnail(int(index[row]))
+        content = thumbnail(row)
         if content is None:
             return None
         with Image.open(BytesIO(content)) as image:

@@ -1,4 +1,4 @@
-"""The samples of a finished run, read again from where they were."""
+"""The samples of a finished run as pictures."""
 
 from io import BytesIO
 from pathlib import Path
@@ -9,31 +9,28 @@ from PIL import Image, ImageOps
 
 from twincl.data.dataset import RawSplit
 from twincl.data.decode import decode, read_header
-from twincl.data.read import read_dataset
-from twincl.errors import InputError
-from twincl.results.finished import FinishedRun
 
 SIDE = 112  # longest side of a thumbnail
 _LOSSLESS = 64  # thumbnails up to this side keep every pixel
 
 
 class Pictures:
-    """The training split of a run's data by the index of its table; what cannot be decoded any more is None."""
+    """Samples by their row in a split; what cannot be decoded any more is None."""
 
     def __init__(self, split: RawSplit):
         self._pixels = split.pixels
-        self.are_images = not (isinstance(split.pixels, np.ndarray) and split.pixels.ndim == 2)
+        self.are_images = not split.is_features
 
-    def sample(self, index: int) -> NDArray[np.uint8] | NDArray[np.float32] | None:
+    def sample(self, row: int) -> NDArray[np.uint8] | NDArray[np.float32] | None:
         """The image (H, W, 3) in full size, transparent parts white; or the feature vector (D,)."""
         if not self.are_images:
-            return np.asarray(self._pixels[index])
-        image = self._image(index, None)
+            return np.asarray(self._pixels[row])
+        image = self._image(row, None)
         return None if image is None else np.asarray(image)
 
-    def thumbnail(self, index: int) -> bytes | None:
+    def thumbnail(self, row: int) -> bytes | None:
         """The whole image, its longest side at most 112 pixels, as WebP or, where it is small, PNG."""
-        image = self._image(index, SIDE) if self.are_images else None
+        image = self._image(row, SIDE) if self.are_images else None
         if image is None:
             return None
         image.thumbnail((SIDE, SIDE))
@@ -44,8 +41,8 @@ class Pictures:
             image.save(buffer, "WEBP", quality=80)
         return buffer.getvalue()
 
-    def _image(self, index: int, side: int | None) -> Image.Image | None:
-        source = self._pixels[index]
+    def _image(self, row: int, side: int | None) -> Image.Image | None:
+        source = self._pixels[row]
         if isinstance(source, np.ndarray):
             return _on_white(
                 Image.fromarray(np.ascontiguousarray(source[..., 0] if source.shape[2:] == (1,) else source))
@@ -54,29 +51,6 @@ class Pictures:
             return _read(source, side)
         except Exception:  # damaged files raise errors of every kind
             return None
-
-
-def open_pictures(run: FinishedRun) -> Pictures:
-    """Read the data that the run was trained on; nothing is decoded yet.
-
-    Raises:
-        InputError: they are gone, cannot be read, or are not what they were; the message is a clause.
-    """
-    settings = run.config["data"]
-    path = settings["path"]
-    if path != "digits" and not Path(path).expanduser().exists():
-        where = "" if Path(path).expanduser().is_absolute() else f" (looked for from {Path.cwd()})"
-        raise InputError(f"the data are no longer at {path}{where}")
-    try:
-        split = read_dataset(
-            path, image_column=settings.get("image_column"), label_column=settings.get("label_column")
-        ).train
-    except InputError as error:
-        raise InputError(f"the data at {path} can no longer be read: {error}") from None
-    index, names = run.table["index"], run.table["file_name"]
-    if index.max() >= len(split) or any(split.names[i] != name for i, name in zip(index, names, strict=True)):
-        raise InputError(f"the data at {path} are no longer those that the run was trained on")
-    return Pictures(split)
 
 
 def _read(source: Path | bytes, side: int | None) -> Image.Image:

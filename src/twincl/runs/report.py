@@ -1,14 +1,15 @@
 """The report on a finished run: `report.html`, and its figures beside it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from twincl.errors import InputError
 from twincl.files import atomic_path, refuse_existing
-from twincl.report.duplicates import Group, Sample, conflicting_duplicates
+from twincl.report.duplicates import Group, conflicting_duplicates
 from twincl.report.page import Report, Sources, compose
 from twincl.results.finished import FinishedRun, load_run
-from twincl.runs.pictures import Pictures, open_pictures
+from twincl.results.judged_data import judged_data
+from twincl.runs.pictures import Pictures
 from twincl.runs.prepare import Progress
 
 REPORT, FIGURES = "report.html", "figures"
@@ -48,10 +49,10 @@ def _write(report: Report, run: Path, *, force: bool) -> None:
 
 def _sources(run: FinishedRun, progress: Progress) -> Sources:
     try:
-        pictures = open_pictures(run)
+        pictures = Pictures(judged_data(run))
     except InputError as error:
         return Sources(
-            lambda index: None,
+            lambda row: None,
             f"Pictures are missing because {error}.",
             None,
             f"Duplicates were not looked for because {error}.",
@@ -63,11 +64,8 @@ def _sources(run: FinishedRun, progress: Progress) -> Sources:
 
 
 def _duplicates(run: FinishedRun, pictures: Pictures, progress: Progress) -> list[Group]:
-    index: Iterable[int] = run.table["index"].tolist()
+    rows: Iterable[int] = range(len(run.table))
     if progress is not None:
-        index = progress(index, desc="looking for duplicates", unit="image")
-    return conflicting_duplicates(_samples(pictures, index), run.class_numbers("given_label"), run.embeddings)
-
-
-def _samples(pictures: Pictures, index: Iterable[int]) -> Iterator[Sample | None]:
-    return (pictures.sample(one) for one in index)
+        rows = progress(rows, desc="looking for duplicates", unit="image")
+    samples = (pictures.sample(row) for row in rows)
+    return conflicting_duplicates(samples, run.class_numbers("given_label"), run.embeddings)

@@ -1,0 +1,33 @@
+"""The data of a finished run, read again: what reports show and exports copy."""
+
+from pathlib import Path
+
+import numpy as np
+
+from twincl.data.dataset import RawSplit
+from twincl.data.read import read_dataset
+from twincl.errors import InputError
+from twincl.results.finished import FinishedRun
+
+
+def judged_data(run: FinishedRun, data: str | None = None) -> RawSplit:
+    """What the run judged, in the order of its table, from where it was or from `data`; nothing is decoded.
+
+    Raises:
+        InputError: it is not there, cannot be read, or is not what the run was trained on; the message is a clause.
+    """
+    settings = run.config["data"]
+    path = data or settings["path"]
+    place = Path(path).expanduser()
+    if path != "digits" and not place.exists():
+        where = "" if place.is_absolute() else f" (looked for from {Path.cwd()})"
+        raise InputError(f"there are no data at {path}{where}")
+    columns = {name: settings[name] for name in ("image_column", "label_column")}
+    try:
+        whole = read_dataset(path, **columns).train
+    except InputError as error:
+        raise InputError(f"the data at {path} cannot be read: {str(error).removesuffix('.')}") from None
+    rows = run.table["index"].to_numpy(dtype=np.int64)
+    if rows.max() >= len(whole) or [whole.names[row] for row in rows] != run.table["file_name"].tolist():
+        raise InputError(f"the data at {path} are not those that the run was trained on")
+    return whole if len(rows) == len(whole) else whole.subset(rows)  # an array is not copied for nothing
