@@ -1,0 +1,182 @@
+"""Training by many processes: which one this is, and what they say to each other.
+
+All ranks hold the same state and draw the same random numbers; each works on its own rows of a batch. Alone, every
+method is the identity. PyTorch is imported when there is somebody to talk to.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from twincl.errors import InputError, TrainingError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Process number `rank` of `world` that train one network together.
+
+    What is said of tensors goes over the network of their device, NCCL on CUDA and gloo on the CPU; what is said of
+    flags always goes over gloo, so that no rank waits for its GPU.
+    """
+
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the rank that speaks and writes."""
+        return self.rank == 0
+
+    def rows(self, count: int) -> slice:
+        """This rank's rows of a global batch of `count`: equal shares, one after the other.
+
+        Raises:
+            ValueError: `count` is not divisible by the number of ranks.
+        """
+        if count % self.world:
+            raise ValueError(f"{count} rows cannot be shared equally by {self.world} ranks")
+        return self.share(count)
+
+    def share(self, count: int) -> slice:
+        """This rank's part of `count` samples: one after the other, sizes differ by at most one."""
+        return slice(count * self.rank // self.world, count * (self.rank + 1) // self.world)
+
+    def gather(self, tensor: "Tensor") -> "Tensor":
+        """The tensors of all ranks, equal in shape, one after the other along the first dimension.
+
+        Differentiable: the gradient of a rank's rows is the sum of what all ranks' losses say of them.
+        """
+        if self.world == 1:
+            return tensor
+        import torch
+
+        parts = self._all(tensor)
+        parts[self.rank] = tensor
+        whole = torch.cat(parts)
+        if whole.requires_grad:
+            whole.register_hook(_summed)  # type: ignore[no-untyped-call]
+        return whole
+
+    def gather_uneven(self, tensor: "Tensor") -> "Tensor":
+        """The tensors of all ranks, which may differ in their number of rows or have none; not differentiable."""
+        if self.world == 1:
+            return tensor.detach()
+        import torch
+
+        counts = [int(count) for count in self._all(torch.tensor(len(tensor)))]
+        padded = tensor.new_zeros(max(counts), *tensor.shape[1:])
+        padded[: len(tensor)] = tensor.detach()
+        return torch.cat([part[:count] for part, count in zip(self._all(padded), counts, strict=True)])
+
+    def same_(self, tensors: "Iterable[Tensor]") -> None:
+        """Overwrite `tensors` with those of the first rank."""
+        if self.world == 1:
+            return
+        import torch.distributed as dist
+
+        for tensor in tensors:
+            content = tensor.detach().contiguous()
+            dist.broadcast(content, src=0)
+            tensor.detach().copy_(content)
+
+    def any(self, flag: bool) -> bool:
+        """Whether `flag` is set on any rank; all ranks get the same answer."""
+        if self.world == 1:
+            return flag
+        import torch
+        import torch.distributed as dist
+
+        agreed = torch.tensor(int(flag))
+        dist.all_reduce(agreed, dist.ReduceOp.MAX)
+        return bool(agreed)
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here."""
+        self.any(False)
+
+    def _all(self, tensor: "Tensor") -> "list[Tensor]":
+        """The tensors of all ranks, detached."""
+        import torch
+        import torch.distributed as dist
+
+        own = tensor.detach().contiguous()
+        parts = [torch.empty_like(own) for _ in range(self.world)]
+        dist.all_gather(parts, own)
+        return parts
+
+
+ALONE = Ranks()
+
+
+def _summed(gradient: "Tensor") -> "Tensor":
+    import torch
+    import torch.distributed as dist
+
+    total = gradient.clone(memory_format=torch.contiguous_format)
+    dist.all_reduce(total)
+    return total
+
+
+@contextmanager
+def join(device_type: str) -> Iterator[Ranks]:
+    """Take the place among the ranks that the environment names, as torchrun and `twincl train --devices` set it.
+
+    Yields `ALONE` where it names none, or no other. The ranks part at the end of the block, after an error without
+    waiting for each other.
+
+    Raises:
+        InputError: the environment is incomplete, or there is no GPU for this rank, or the others cannot be reached.
+        TrainingError: another rank has gone while this one waited for it.
+    """
+    world = _number("WORLD_SIZE", 1)
+    if world == 1 or "RANK" not in os.environ:
+        yield ALONE
+        return
+    import torch
+    import torch.distributed as dist
+
+    cuda = device_type == "cuda"
+    if cuda:
+        local, found = _number("LOCAL_RANK", 0), torch.cuda.device_count()
+        if local >= found:
+            raise InputError(
+                f"process {local + 1} of this machine has no GPU: there are {found}; start fewer processes"
+            )
+        torch.cuda.set_device(local)
+    try:
+        dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", rank=launched_rank(), world_size=world)
+    except (ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"the {world} processes of this training cannot find each other ({reason})") from error
+    try:
+        yield Ranks(launched_rank(), world)
+    except BaseException as error:
+        # private, but the only way to leave NCCL without the others; PyTorch 2.5 has none
+        getattr(dist.distributed_c10d, "_abort_process_group", dist.destroy_process_group)()
+        # gloo has no exception of its own: its name stands in the message
+        if isinstance(error, dist.DistError) or (isinstance(error, RuntimeError) and "gloo" in str(error)):
+            raise TrainingError("another process of this training has ended; see what it said") from error
+        raise
+    dist.destroy_process_group()
+
+
+def restarted() -> bool:
+    """Whether torchrun has started this training again after a failure."""
+    return _number("TORCHELASTIC_RESTART_COUNT", 0) > 0
+
+
+def launched_rank() -> int:
+    """The number this process was started with, 0 if it was started alone."""
+    return _number("RANK", 0)
+
+
+def _number(name: str, default: int) -> int:
+    value = os.environ.get(name, str(default))
+    if not value.isdecimal():
+        raise InputError(f"the environment variable {name} is '{value}'; torchrun sets it to a number, or unset it")
+    return int(value)
