@@ -3,7 +3,6 @@
 Three or four axes are images; two are feature vectors, one a row.
 """
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from twincl.data.columns import find_column
 from twincl.data.dataset import RawSplit
 from twincl.data.features import check_features
-from twincl.data.label_values import tidy_labels
+from twincl.data.label_values import shown, tidy_labels
+from twincl.data.numpy_files import load_arrays
 from twincl.data.splits import Found
 from twincl.errors import InputError
 
@@ -53,27 +53,10 @@ def read_arrays(path: Path, *, image_column: str | None = None, label_column: st
             splits[kind] = as_split(arrays[samples], given_labels, where=f"'{samples}' in {path}")
     if "train" not in splits:
         raise InputError(
-            f"{path} has no array named like x, images or embeddings (arrays: {', '.join(arrays)}); "
+            f"{path} has no array named like x, images or embeddings (arrays: {shown(list(arrays))}); "
             "pass its name as the image column."
         )
     return Found(splits)
-
-
-def load_arrays(path: Path) -> np.ndarray | dict[str, np.ndarray]:
-    """The array of a `.npy` file or the arrays of a `.npz` file; nothing pickled is read."""
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            return {name: loaded[name] for name in loaded.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        if "allow_pickle" in str(error):
-            raise InputError(
-                f"{path} holds Python objects, which are not read; save images as uint8, features as float32, "
-                "labels as int or str."
-            ) from error
-        raise InputError(f"{path} is not a readable numpy file ({error}); save it again.") from error
 
 
 def as_split(
@@ -88,6 +71,8 @@ def as_split(
         kind, samples = "rows", check_features(samples, where=where)
     else:
         images = _channels_last(samples, where)
+        if 0 in images.shape[1:]:
+            raise InputError(f"{where} has shape {samples.shape}, so images without pixels; save them again.")
         kind, samples = "images", _to_bytes(images, white or white_level(images, where=where), where)
     tidy = None if labels is None else tidy_labels(labels, where=where)
     if tidy is not None and len(tidy) != len(samples):

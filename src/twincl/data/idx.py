@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from twincl.archives import check_unpacked
 from twincl.data.dataset import RawSplit
 from twincl.data.splits import Found
 from twincl.errors import InputError
@@ -57,26 +58,48 @@ def read_idx_dataset(images: Path) -> Found:
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """The array of unsigned bytes in an IDX file, gzipped or not.
+    """The array of unsigned bytes in an IDX file, gzipped or not, of at most three axes.
 
     Raises:
         InputError: the magic number is wrong, the type is not unsigned byte, or the size is not what the header says.
     """
+    packed = path.suffix == ".gz"
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with gzip.open(path) if packed else path.open("rb") as file:
+            shape = _shape(path, file.read(4 + 4 * 3))
+            start, length = 4 + 4 * len(shape), prod(shape)
+            present = path.stat().st_size - start
+            if packed:
+                check_unpacked(path, length)
+            elif length != present:
+                raise _wrong_size(path, shape, present)
+            file.seek(start)
+            content = file.read(length + 1)  # one more than there should be
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}); download it again.") from error
-    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != 0x08:
+    if len(content) != length:
+        raise _wrong_size(path, shape, len(content))
+    return np.frombuffer(content, dtype=np.uint8).reshape(shape)
+
+
+def _shape(path: Path, header: bytes) -> tuple[int, ...]:
+    """The lengths of the axes, as the first bytes of the file state them."""
+    if len(header) < 4 or header[:2] != b"\0\0" or header[2] != 0x08:
         raise InputError(f"{path} is not an IDX file of unsigned bytes (wrong magic number); download it again.")
-    start = 4 + 4 * content[3]
-    header = content[4:start]
-    shape = tuple(int.from_bytes(header[place : place + 4], "big") for place in range(0, len(header), 4))
-    if len(content) - start != prod(shape):
-        raise InputError(
-            f"{path} should hold {' x '.join(map(str, shape))} bytes after its header but has "
-            f"{max(len(content) - start, 0)}; download it again."
-        )
-    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
+    axes = header[3]
+    if not 1 <= axes <= 3 or len(header) < 4 + 4 * axes:
+        raise InputError(f"{path} has the wrong number of dimensions; expected labels, or images x rows x columns.")
+    shape = tuple(int.from_bytes(header[place : place + 4], "big") for place in range(4, 4 + 4 * axes, 4))
+    if 0 in shape[1:]:
+        raise InputError(f"{path} holds images of {' x '.join(map(str, shape[1:]))} pixels; download it again.")
+    return shape
+
+
+def _wrong_size(path: Path, shape: tuple[int, ...], present: int) -> InputError:
+    return InputError(
+        f"{path} should hold {' x '.join(map(str, shape))} bytes after its header but has "
+        f"{'more' if present > prod(shape) else max(present, 0)}; download it again."
+    )
 
 
 def _split(images: Path) -> RawSplit:

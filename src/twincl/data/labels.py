@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from twincl.data.arrays import load_arrays
 from twincl.data.columns import IMAGE_COLUMNS, LABEL_COLUMNS, find_column
 from twincl.data.label_values import shown, tidy_labels
+from twincl.data.numpy_files import load_arrays
 from twincl.data.pickles import read_torch
 from twincl.data.tables import SUFFIXES as TABLE_SUFFIXES
 from twincl.data.tables import open_table
