@@ -10,6 +10,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from twincl.augment.features import FEATURES, FeatureViews
+from twincl.augment.images import NATURAL, SYMBOLS, ImageViews
+from twincl.augment.views import Views
 from twincl.ranks import Ranks, join
 
 B = 12
@@ -56,7 +59,27 @@ def agreed(ranks: Ranks) -> list[bool]:
     return [ranks.any(ranks.rank == asked) for asked in range(-1, ranks.world)]
 
 
-DUTIES = {duty.__name__: duty for duty in (gathered, uneven, same, agreed)}
+# views
+
+
+def views(ranks: Ranks) -> dict[str, list[Tensor]]:
+    """Of each kind of sample a strong, a weak and again a strong view of own rows, from one generator a kind."""
+    pixels = torch.randint(0, 256, (B, 3, 20, 16), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    features = normal(B, 7)
+    kinds: dict[str, tuple[Views, Tensor]] = {
+        "natural": (ImageViews(NATURAL, (0.5,) * 3, (0.2,) * 3), pixels),
+        "symbols": (ImageViews(SYMBOLS, (0.5,), (0.2,)), pixels[:, :1]),
+        "features": (FeatureViews(FEATURES, (0.0,) * 7, (1.0,) * 6 + (0.0,)), features),
+    }
+    made = {}
+    for kind, (make, samples) in kinds.items():
+        own, generator = samples[ranks.rows(B)], torch.Generator().manual_seed(2)
+        made[kind] = [view(own, generator, ranks) for view in (make.strong, make.weak, make.strong)]
+        made[f"{kind} generator"] = [generator.get_state()]
+    return made
+
+
+DUTIES = {duty.__name__: duty for duty in (gathered, uneven, same, agreed, views)}
 
 
 def main(folder: Path) -> None:

@@ -3,12 +3,14 @@
 Features arrive as float32 (B,D) and leave standardised, in units of each feature's deviation over the training set.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from twincl.errors import InputError
+from twincl.ranks import ALONE, Ranks
 
 _RESOLUTION = 1e-6  # a deviation below this share of the mean is rounding: the feature is constant
 _SMALLEST = 1e-30  # likewise below this: its reciprocal would overflow
@@ -48,17 +50,24 @@ class FeatureViews:
         return (features - self.mean.to(features)).mul_(self.scale.to(features))
 
     @torch.no_grad()
-    def weak(self, features: Tensor, generator: torch.Generator) -> Tensor:
+    def weak(self, features: Tensor, generator: torch.Generator, ranks: Ranks = ALONE) -> Tensor:
         """The features with a little noise."""
-        return self._noisy(features, self.policy.weak_noise, generator)
+        return self._noisy(features, self.policy.weak_noise, generator, ranks)
 
     @torch.no_grad()
-    def strong(self, features: Tensor, generator: torch.Generator) -> Tensor:
+    def strong(self, features: Tensor, generator: torch.Generator, ranks: Ranks = ALONE) -> Tensor:
         """The features with noise; some are left out, which is to say replaced by their mean, not rescaled."""
-        noisy = self._noisy(features, self.policy.noise, generator)
-        chance = torch.rand(noisy.shape, generator=generator, device=generator.device)
-        return noisy.masked_fill_((chance < self.policy.dropout).to(noisy.device), 0)
+        noisy = self._noisy(features, self.policy.noise, generator, ranks)
+        chance = _draw(torch.rand, features, generator, ranks)
+        return noisy.masked_fill_(chance < self.policy.dropout, 0)
 
-    def _noisy(self, features: Tensor, deviation: float, generator: torch.Generator) -> Tensor:
-        noise = torch.randn(features.shape, generator=generator, device=generator.device).to(features.device)
+    def _noisy(self, features: Tensor, deviation: float, generator: torch.Generator, ranks: Ranks) -> Tensor:
+        noise = _draw(torch.randn, features, generator, ranks)
         return self.plain(features).addcmul_(noise, deviation * self.varies.to(features))
+
+
+def _draw(draw: Callable[..., Tensor], features: Tensor, generator: torch.Generator, ranks: Ranks) -> Tensor:
+    """A number for each of `features`, this rank's rows of a batch, drawn for the whole batch."""
+    count = len(features) * ranks.world
+    drawn = draw(count, features.shape[1], generator=generator, device=generator.device)
+    return drawn[ranks.rows(count)].to(features.device)

@@ -5,6 +5,7 @@ contiguous, on the same device. Randomness comes from the generator alone: same 
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from torch import Tensor
 from twincl.augment.geometry import CropBox, Shift, draw_crop, draw_shift, resized_crop, shift
 from twincl.augment.jitter import Jitter, apply_jitter, draw_jitter
 from twincl.errors import InputError
+from twincl.ranks import ALONE, Ranks
 
 
 @dataclass(frozen=True)
@@ -108,16 +110,19 @@ class ImageViews:
         return self._normalise_(_as_float(images))
 
     @torch.no_grad()
-    def weak(self, images: Tensor, generator: torch.Generator) -> Tensor:
+    def weak(self, images: Tensor, generator: torch.Generator, ranks: Ranks = ALONE) -> Tensor:
         """The image shifted and perhaps mirrored."""
-        by = draw_weak(self.policy, images.shape[0], _size(images), generator)
+        count = len(images) * ranks.world
+        by = _take(draw_weak(self.policy, count, _size(images), generator), ranks.rows(count))
         return self._normalise_(_as_float(shift(images, by)))
 
     @torch.no_grad()
-    def strong(self, images: Tensor, generator: torch.Generator) -> Tensor:
+    def strong(self, images: Tensor, generator: torch.Generator, ranks: Ranks = ALONE) -> Tensor:
         """A part of the image enlarged, perhaps mirrored, in other colours."""
-        box, jitter = draw_strong(self.policy, images.shape[0], _size(images), generator)
-        return self._normalise_(apply_jitter(resized_crop(_as_float(images), box), jitter))
+        count = len(images) * ranks.world
+        box, jitter = draw_strong(self.policy, count, _size(images), generator)
+        own = ranks.rows(count)
+        return self._normalise_(apply_jitter(resized_crop(_as_float(images), _take(box, own)), _take(jitter, own)))
 
     def _normalise_(self, images: Tensor) -> Tensor:
         """(x - mean) / std per channel, in place: every caller owns its float copy."""
@@ -137,3 +142,12 @@ def _as_float(images: Tensor) -> Tensor:
 
 def _size(images: Tensor) -> tuple[int, int]:
     return images.shape[-2], images.shape[-1]
+
+
+_Drawn = TypeVar("_Drawn", Shift, CropBox, Jitter)
+
+
+def _take(drawn: _Drawn, rows: slice) -> _Drawn:
+    """The parameters of some of the images; what is left out stays so."""
+    fields: list[Any] = [None if field is None else field[rows] for field in drawn]
+    return type(drawn)(*fields)
