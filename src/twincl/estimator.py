@@ -74,7 +74,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         label_quality_: (N,) probability of the given label by the sample alone; low is suspect.
         clean_probability_: (N,) that the given label is right, knowing also how these labels err.
         suggested_labels_: (N,) the most likely class, knowing both: y with its errors mended.
-        noise_rate_: expected share of wrong labels.
+        noise_rate_: estimated share of wrong labels, as in the last epoch of `history_`.
         transition_matrix_: (K, K) row: given label; column: share of it that is of a class.
         history_: a dictionary an epoch, as in `metrics.jsonl`.
         n_features_in_: of feature vectors.

@@ -10,6 +10,8 @@ from PIL import Image
 
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
+from twincl.results.finished import load_run
+from twincl.results.folder import write_issues
 from twincl.runs import report as report_module
 from twincl.runs.report import write_report
 
@@ -90,6 +92,13 @@ def test_a_card_shows_the_picture_and_its_company(photo_run, photos):
     name = re.match(r"image (.*), labelled (\w+)$", cards[0]["alt"])
     assert (photos / name[1]).is_file()
     assert name[1].startswith(name[2])
+
+
+@pytest.mark.parametrize(("clean", "shown"), [(0.6, "40.0"), (0.9, "25.0")])
+def test_the_share_wrong_is_what_is_expected_and_at_least_what_is_suspect(photo_run, clean, shown):
+    table = load_run(photo_run).table.assign(clean_probability=clean)  # a quarter of the labels is suspect
+    write_issues(photo_run, table)
+    assert f"estimated share wrong{shown} %" in read(photo_run).text
 
 
 def test_truth_has_a_box_of_its_own(tmp_path, make_run):

@@ -24,6 +24,7 @@ from twincl.report.suspects import most_suspect, with_neighbours
 from twincl.report.theme import DARK, LIGHT, PALETTE, Plot
 from twincl.report.training import training_curves
 from twincl.results.finished import FinishedRun
+from twincl.results.judgement import noise_rate
 
 SUSPECTS, CLASSES, MATRIX, CONFUSIONS, GROUPS, MEMBERS = 40, 30, 20, 25, 20, 6  # shown at most
 _ENLARGED = 64  # images with a longer side below this are enlarged without smoothing
@@ -92,7 +93,7 @@ def compose(run: FinishedRun, sources: Sources) -> Report:
             record=functools.cache(lambda row: run.table.iloc[[row]].to_dict("records")[0]),
             headline=headline(int(flagged.sum()), len(flagged)),
             flagged=int(flagged.sum()),
-            estimate=float(1 - run.table["clean_probability"].mean()),
+            estimate=noise_rate(run.table["clean_probability"].to_numpy(dtype=np.float64), flagged),
             held_out=int((run.table["split"] == "held_out").sum()),
             tested=accuracy_on_test(run.summary),
             truths=against_truth(run.summary, run.metrics),

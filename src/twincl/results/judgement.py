@@ -27,17 +27,22 @@ class Judgement(NamedTuple):
 
     @property
     def noise_rate(self) -> float:
-        """Estimated share of wrong labels: what is expected, or what is called wrong if that is more.
-
-        Probabilities that are too timid make the expectation too small.
-        """
-        expected = float(1 - self.clean_probability.mean(dtype=np.float64))
-        return max(expected, float(self.is_issue.mean()))
+        """Estimated share of wrong labels."""
+        return noise_rate(self.clean_probability, self.is_issue)
 
     @property
     def transition_matrix(self) -> NDArray[np.float64]:
         """(K, K) row: given label; column: share of it that is of a class."""
         return np.asarray(self.by_class / self.by_class.sum(1, keepdims=True).clip(1e-12))
+
+
+def noise_rate(clean_probability: NDArray[np.floating], is_issue: NDArray[np.bool_]) -> float:
+    """Estimated share of wrong labels among N: what is expected, or what is called wrong if that is more.
+
+    Probabilities that are too timid make the expectation too small.
+    """
+    expected = float(1 - clean_probability.mean(dtype=np.float64))
+    return max(expected, float(is_issue.mean()))
 
 
 def judge_labels(calibrated: NDArray[np.float32], given: Labels, model: NoiseModel) -> Judgement:
