@@ -75,6 +75,7 @@ def test_everything_is_there_and_nothing_comes_from_elsewhere(photo_run):
     assert "40 images held out of the data" in page.text
     assert "Because the truth is known" not in page.text
     assert "no image, or nearly the same image, occurs under two labels" in page.text
+    assert re.search(r"data\.image_column ?data\.label_column ?data\.path", page.text), "no value is an empty cell"
     assert not list(photo_run.glob(".*"))
 
 

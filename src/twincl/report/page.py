@@ -2,11 +2,11 @@
 
 import base64
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jinja2
 import numpy as np
@@ -25,6 +25,7 @@ from twincl.report.theme import DARK, LIGHT, PALETTE, Plot
 from twincl.report.training import training_curves
 from twincl.results.finished import FinishedRun
 from twincl.results.judgement import noise_rate
+from twincl.results.settings import flatten
 
 SUSPECTS, CLASSES, MATRIX, CONFUSIONS, GROUPS, MEMBERS = 40, 30, 20, 25, 20, 6  # shown at most
 _ENLARGED = 64  # images with a longer side below this are enlarged without smoothing
@@ -117,7 +118,7 @@ def compose(run: FinishedRun, sources: Sources) -> Report:
             groups_shown=GROUPS,
             members_shown=MEMBERS,
             shot=_shots(sources.thumbnail),
-            settings=list(_flat(run.config)),
+            settings=flatten(run.config),
             version=__version__,
             written=datetime.now(UTC),
         )
@@ -156,15 +157,6 @@ def _shots(thumbnail: Thumbnail) -> Callable[[int], Shot | None]:
 
 def _uri(content: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
-
-
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested settings by their dotted names."""
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", "" if value is None else str(value)
 
 
 def _environment() -> jinja2.Environment:

@@ -22,6 +22,7 @@ from twincl.methods.method import Parts
 from twincl.methods.registry import find_method
 from twincl.nets.registry import choose_encoder, create_encoder
 from twincl.nets.twin import TwinNet
+from twincl.results.settings import flatten
 from twincl.runs.prepare import Prepared
 from twincl.training.device import mixed_precision_pays, seed_everything
 from twincl.training.loop import TrainState
@@ -217,14 +218,6 @@ def require_same(config: Config, stored: Path) -> None:
             raise InputError(
                 f"the run to resume was started with {key}={before.get(key)}, not {now[key]}; give the same settings"
             )
-
-
-def flatten(nested: dict[str, Any]) -> dict[str, Any]:
-    """Nested settings by dotted name."""
-    flat: dict[str, Any] = {}
-    for key, value in nested.items():
-        flat |= {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, dict) else {key: value}
-    return flat
 
 
 def _default_workers(config: Config) -> int:
