@@ -53,7 +53,7 @@ def read_arrays(path: Path, *, image_column: str | None = None, label_column: st
             splits[kind] = as_split(arrays[samples], given_labels, where=f"'{samples}' in {path}")
     if "train" not in splits:
         raise InputError(
-            f"{path} has no array named like x, images or embeddings (arrays: {shown(list(arrays))}); "
+            f"{path} has no array named like x, images or embeddings (arrays: {shown(list(arrays), most=20)}); "
             "pass its name as the image column."
         )
     return Found(splits)

@@ -42,10 +42,12 @@ def read_cifar(folder: Path) -> Found:
     ten = layout is _TEN
     meta = _batch(folder / ("batches.meta" if ten else "meta"))
     names = _entry(meta, "label_names" if ten else "fine_label_names", folder)
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str | bytes) for name in names):
+        raise InputError(f"{folder} does not list the names of its classes; download CIFAR again.")
     label_key = "labels" if ten else "fine_labels"
     return Found(
         {kind: _split([folder / file for file in files], label_key) for kind, files in layout.items()},
-        tuple(name.decode() if isinstance(name, bytes) else str(name) for name in names),
+        tuple(name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in names),
     )
 
 
@@ -60,7 +62,7 @@ def _split(files: list[Path], label_key: str) -> RawSplit:
     for file in files:
         batch = _batch(file)
         data = _entry(batch, "data", file)
-        if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.shape[1:] != (3072,):
+        if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != 3072:
             raise InputError(f"{file} does not hold images of 3 x 32 x 32 bytes; download CIFAR again.")
         given = tidy_labels(_entry(batch, label_key, file), where=str(file))
         if len(given) != len(data):

@@ -8,7 +8,7 @@ import numpy as np
 from twincl.data.label_values import shown
 from twincl.errors import InputError
 
-_WHOLE = re.compile(r"[+-]?\d+")
+_WHOLE = re.compile(r"[+-]?\d{1,18}")  # longer ones are names
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
@@ -27,11 +27,12 @@ def encode_labels(
         the names.
 
     Raises:
-        InputError: a label is missing, out of range, or not the name of a class.
+        InputError: a label is missing, out of range, not the name of a class, or not Unicode.
     """
     texts = [None if array is None else [_text(label) for label in array.tolist()] for array in labels]
     kinds = [None if text is None else sorted(set(text)) for text in texts]
     names = _distinct(kinds) if classes is None else classes
+    _refuse_undecodable(names)
     encoded: list[np.ndarray | None] = []
     for text, distinct in zip(texts, kinds, strict=True):
         if text is None or distinct is None:
@@ -40,6 +41,15 @@ def encode_labels(
             number = _numbers(distinct, names)
             encoded.append(np.array([number[label] for label in text], dtype=np.int64))
     return encoded, names
+
+
+def _refuse_undecodable(names: Iterable[str]) -> None:
+    """Files may be named in any bytes; a class is named in JSON, in reports and in models, which are Unicode."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"the name of the class {name!a} is not Unicode; rename it.") from None
 
 
 def _text(label: object) -> str:

@@ -8,6 +8,7 @@ FEATURE_COLUMNS = ("embedding", "embeddings", "features", "feature", "vector", "
 NAME_COLUMNS = (*_PATH_COLUMNS, "id")  # of a row of features
 LABEL_COLUMNS = ("label", "labels", "class", "class_name", "target", "category", "fine_label", "y")
 SPLIT_COLUMNS = ("split", "subset", "set", "fold_name")
+_OFFERED = 50  # columns looked at for a hint
 
 
 def find_column(names: list[str], given: str | None, usual: tuple[str, ...], where: str) -> str | None:
@@ -22,5 +23,5 @@ def find_column(names: list[str], given: str | None, usual: tuple[str, ...], whe
             return given
         if given.strip().lower() in folded:
             return folded[given.strip().lower()]
-        raise InputError(f"{where} has no column '{given}'; {nearest(given, names)}")
+        raise InputError(f"{where} has no column '{given}'; {nearest(given, names[:_OFFERED])}")
     return next((folded[name] for name in usual if name in folded), None)

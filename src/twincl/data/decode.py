@@ -1,5 +1,6 @@
 """One image file of any kind -> a square array of bytes."""
 
+import functools
 from contextlib import AbstractContextManager
 from io import BytesIO
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+_FORMATS = ("JPEG", "PNG", "BMP", "DIB", "GIF", "WEBP", "TIFF", "PPM", "AVIF", "JPEG2000")
 
 
 class BrokenImage(Exception):
@@ -21,7 +23,7 @@ def read_header(source: Path | bytes) -> tuple[str, tuple[int, int]]:
         BrokenImage: this is not an image, or one too large to be decoded safely.
     """
     try:
-        with _open(source) as image:
+        with open_image(source) as image:
             _check_size(image)
             return image.mode, image.size
     except Exception as error:
@@ -44,7 +46,7 @@ def decode(source: Path | bytes, *, size: int, channels: int) -> np.ndarray:
         BrokenImage: this is not an image, or it is truncated, or too large to be decoded safely.
     """
     try:
-        with _open(source) as image:
+        with open_image(source) as image:
             _check_size(image)
             image.draft(None, (2 * size, 2 * size))  # a JPEG decodes straight to a size not below this
             image.load()
@@ -54,8 +56,19 @@ def decode(source: Path | bytes, *, size: int, channels: int) -> np.ndarray:
         raise BrokenImage(_reason(error)) from error
 
 
-def _open(source: Path | bytes) -> AbstractContextManager[Image.Image]:
-    return Image.open(BytesIO(source) if isinstance(source, bytes) else source)
+def open_image(source: Path | bytes) -> AbstractContextManager[Image.Image]:
+    """Open a file or its content with Pillow, as one of the usual formats of photographs and drawings.
+
+    Of the others that Pillow knows, PostScript is handed to an interpreter of programs, and most are hardly ever used.
+    """
+    return Image.open(BytesIO(source) if isinstance(source, bytes) else source, formats=_formats())
+
+
+@functools.cache
+def _formats() -> tuple[str, ...]:
+    """Those that this Pillow was built with."""
+    Image.init()
+    return tuple(name for name in _FORMATS if name in Image.OPEN)
 
 
 def _check_size(image: Image.Image) -> None:

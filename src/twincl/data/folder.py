@@ -1,6 +1,7 @@
 """Folders of images: one folder per class, with or without split folders above them."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ SUFFIXES = frozenset(
         *("tif", "tiff", "ppm", "pgm", "pbm", "pnm", "avif", "jp2"),
     )
 )
+
+
+_MOST_WAYS = 16  # by which links may lead to one folder
 
 
 def read_folder(root: Path) -> Found:
@@ -54,7 +58,7 @@ def find_images(root: Path) -> tuple[list[str], int]:
     """The image files below `root` as sorted relative paths with '/', and the number of other files."""
     images: list[str] = []
     ignored = 0
-    for name, is_image in _walk(root, "", frozenset()):
+    for name, is_image in _walk(root):
         if is_image:
             images.append(name)
         else:
@@ -62,19 +66,35 @@ def find_images(root: Path) -> tuple[list[str], int]:
     return sorted(images), ignored
 
 
-def _walk(folder: Path, prefix: str, above: frozenset[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
-    """Every file below, and whether it is an image; a link to a folder above it is not followed."""
-    status = folder.stat()
-    identity = (status.st_dev, status.st_ino)
-    if identity in above:
-        return
-    for entry in os.scandir(folder):
-        hidden = entry.name.startswith(".")
-        if entry.is_dir():
-            if not hidden:
-                yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", above | {identity})
-        else:
-            yield prefix + entry.name, not hidden and Path(entry.name).suffix.lower() in SUFFIXES
+def _walk(root: Path) -> Iterator[tuple[str, bool]]:
+    """Every file below, and whether it is an image; links are followed, but for those to a folder above them.
+
+    Raises:
+        InputError: links lead to one folder again and again, which can mean more paths than there is time for.
+    """
+    visits: Counter[tuple[int, int]] = Counter()
+    waiting = [("", frozenset[tuple[int, int]]())]  # folders by their path, and the folders above each
+    while waiting:
+        prefix, above = waiting.pop()
+        status = (root / prefix).stat()
+        identity = (status.st_dev, status.st_ino)
+        if identity in above:
+            continue
+        visits[identity] += 1
+        if visits[identity] > _MOST_WAYS:
+            raise InputError(f"links in {root} lead to {prefix} in more than {_MOST_WAYS} ways; remove some of them.")
+        for entry in os.scandir(root / prefix):
+            hidden = entry.name.startswith(".")
+            if not entry.is_dir():
+                is_image = not hidden and Path(entry.name).suffix.lower() in SUFFIXES
+                yield prefix + entry.name, is_image and not _is_special(entry)
+            elif not hidden:
+                waiting.append((f"{prefix}{entry.name}/", above | {identity}))
+
+
+def _is_special(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a pipe, a socket or a device: reading it could take for ever. A dead link is a broken image."""
+    return not entry.is_file() and Path(entry.path).exists()
 
 
 def _is_split_layout(tops: set[str], images: list[str], root: Path) -> bool:

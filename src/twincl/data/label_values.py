@@ -7,12 +7,15 @@ import numpy as np
 
 from twincl.errors import InputError
 
-_SHOWN = 5  # rows named in a message
+_SHOWN_LENGTH = 80  # characters of each
+_LONGEST = 1000  # characters of a label; it becomes the name of a class
 
 
-def shown(items: Sequence[Any]) -> str:
-    """The first few items, for a message."""
-    return ", ".join(str(item) for item in items[:_SHOWN]) + (", ..." if len(items) > _SHOWN else "")
+def shown(items: Sequence[Any], most: int = 5) -> str:
+    """The first few items, for a message; of long ones the beginning."""
+    texts = [str(item) for item in items[:most]]
+    short = [text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..." for text in texts]
+    return ", ".join(short) + (", ..." if len(items) > most else "")
 
 
 def tidy_labels(values: Sequence[Any] | np.ndarray, *, where: str, rows: Sequence[int] | None = None) -> np.ndarray:
@@ -24,8 +27,10 @@ def tidy_labels(values: Sequence[Any] | np.ndarray, *, where: str, rows: Sequenc
         rows: the number the user knows each row by; 0-based positions if left out.
 
     Raises:
-        InputError: a label is empty or NaN, or there is more than one per image.
+        InputError: a label is empty, NaN or too long, or there is more than one per image.
     """
+    if not isinstance(values, np.ndarray | list | tuple):
+        raise InputError(f"{where} holds a {type(values).__name__} where a list of labels was expected.")
     array = values if isinstance(values, np.ndarray) else _object_array(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -33,7 +38,7 @@ def tidy_labels(values: Sequence[Any] | np.ndarray, *, where: str, rows: Sequenc
         raise InputError(
             f"the labels in {where} have shape {array.shape}; give exactly one label per image, a list of N values."
         )
-    if array.dtype.kind in "iu":
+    if array.dtype.kind in "iu" and (array.dtype != np.uint64 or not (array > np.iinfo(np.int64).max).any()):
         return array.astype(np.int64)
     items = [_plain(item) for item in array.tolist()]
     missing = [place for place, item in enumerate(items) if item is None]
@@ -45,6 +50,13 @@ def tidy_labels(values: Sequence[Any] | np.ndarray, *, where: str, rows: Sequenc
         )
     if any(isinstance(item, list | tuple | dict) for item in items):
         raise InputError(f"{where} holds several labels for one image; give exactly one label per image.")
+    long = [place for place, item in enumerate(items) if isinstance(item, str) and len(item) > _LONGEST]
+    if long:
+        number = rows[long[0]] if rows is not None else long[0]
+        raise InputError(
+            f"the label in row {number} of {where} has {len(items[long[0]])} characters, more than {_LONGEST}; name "
+            "classes shorter, or pass another label column."
+        )
     if items and all(isinstance(item, int) for item in items):
         return np.array(items, dtype=np.int64)
     return _object_array([str(item) for item in items])
@@ -66,5 +78,8 @@ def _plain(item: Any) -> Any:
     if isinstance(item, float | np.floating):
         if np.isnan(item):
             return None
-        return int(item) if float(item).is_integer() else float(item)
-    return int(item) if isinstance(item, np.integer) else item
+        item = int(item) if float(item).is_integer() else float(item)
+    if isinstance(item, int | np.integer):
+        number = int(item)
+        return number if number.bit_length() < 64 else f"{number}" if number.bit_length() < 4096 else f"{number:x}"
+    return item

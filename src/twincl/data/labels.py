@@ -51,8 +51,8 @@ def read_labels(path: Path, *, key: str | None, names: list[str], label_column: 
 def _pick(content: Any, key: str | None, path: Path) -> Any:
     """The array under `key`, or the only one there is."""
     if isinstance(content, dict):
-        content = {str(name): value for name, value in content.items()}
-        keys = ", ".join(content)
+        content = {_key(name): value for name, value in content.items()}
+        keys = shown(list(content), most=20)
         if key is None and len(content) != 1:
             raise InputError(
                 f"{path} holds several label sets; name one of them as {path.name}:KEY, choose from: {keys}"
@@ -67,12 +67,18 @@ def _pick(content: Any, key: str | None, path: Path) -> Any:
     return content
 
 
+def _key(name: Any) -> str:
+    return (
+        f"{name:x}" if isinstance(name, int) and name.bit_length() > 4096 else str(name)
+    )  # Python refuses the decimals
+
+
 def _from_table(table: Table, given: str | None, names: list[str]) -> np.ndarray:
     file_column = find_column(table.names, None, IMAGE_COLUMNS, str(table.path))
     column = _label_column(table, given, file_column)
     labels = tidy_labels(table.read(column), where=str(table.path), rows=table.rows)
     if table.classes.get(column) and labels.dtype == np.int64:
-        labels = np.array([table.classes[column][label] for label in labels], dtype=object)
+        labels = table.named(column, labels.tolist())
     if file_column is not None and file_column != column and file_column not in table.structs:
         files = [str(file) for file in table.read(file_column)]
         return np.asarray(labels[_rows_of(names, files, labels, table.path)])
@@ -89,7 +95,7 @@ def _label_column(table: Table, given: str | None, file_column: str | None) -> s
         return others[0]
     raise InputError(
         f"it is not clear which column of {table.path} holds the labels; name one of them as {table.path.name}:COLUMN, "
-        f"choose from: {', '.join(others)}"
+        f"choose from: {shown(others, most=20)}"
     )
 
 
@@ -113,7 +119,7 @@ def _rows_of(names: list[str], files: list[str], labels: np.ndarray, path: Path)
 
 
 def _normal(file: str) -> str:
-    return PurePosixPath(file.replace("\\", "/")).as_posix()  # also drops './'
+    return PurePosixPath(file.strip().replace("\\", "/")).as_posix()  # also drops './'; cells of text are stripped
 
 
 def _base(file: str) -> str:
@@ -141,10 +147,11 @@ def _index_order(table: Table) -> np.ndarray:
     plain = np.arange(len(table.rows))
     if column is None:
         return plain
-    index = tidy_labels(table.read(column), where=str(table.path), rows=table.rows).astype(str)
-    if not all(text.isdecimal() for text in index):
+    texts = [str(value) for value in tidy_labels(table.read(column), where=str(table.path), rows=table.rows)]
+    if not all(text.isdecimal() and len(text) <= 18 for text in texts):
         return plain
-    order = np.argsort(index.astype(np.int64), kind="stable")
-    if not np.array_equal(order, plain) and not np.array_equal(np.sort(index.astype(np.int64)), plain):
+    index = np.array(texts, dtype=object).astype(np.int64)
+    order = np.argsort(index, kind="stable")
+    if not np.array_equal(order, plain) and not np.array_equal(np.sort(index), plain):
         raise InputError(f"the column '{column}' of {table.path} is not 0..{len(plain) - 1}; number the rows by image.")
     return order

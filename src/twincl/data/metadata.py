@@ -13,7 +13,9 @@ from twincl.errors import InputError
 _NAMES = tuple(f"metadata{suffix}" for suffix in SUFFIXES)
 
 
-def read_metadata(root: Path, *, image_column: str | None, label_column: str | None) -> Found | None:
+def read_metadata(
+    root: Path, *, image_column: str | None, label_column: str | None, allow_outside: bool = False
+) -> Found | None:
     """The images that `metadata.csv`, `.jsonl` or `.parquet` lists, or None if there is none with labels.
 
     The table lies in `root`, with the split as first folder of each path, or one lies in each split's folder.
@@ -32,7 +34,7 @@ def read_metadata(root: Path, *, image_column: str | None, label_column: str | N
         table = open_table(file)
         if label_column is None and find_column(table.names, None, LABEL_COLUMNS, str(file)) is None:
             continue  # captions or the like; the folders may still be classes
-        found = read_table(table, image_column=image_column, label_column=label_column)
+        found = read_table(table, image_column=image_column, label_column=label_column, allow_outside=allow_outside)
         classes = classes or found.classes
         if kind is None:
             return Found(_by_folder(found.splits), classes)

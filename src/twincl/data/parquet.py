@@ -3,6 +3,8 @@
 import functools
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from twincl.archives import check_unpacked
 from twincl.data.splits import split_kind
 from twincl.data.text_table import Table
 from twincl.errors import InputError
 
 SUFFIXES = (".parquet", ".pq")
+_BATCH = 1024  # rows decoded at a time
 
 
 def read_parquet(files: list[Path]) -> Table:
@@ -25,9 +29,9 @@ def read_parquet(files: list[Path]) -> Table:
         InputError: a file is not parquet, or the files have different columns.
     """
     opened = [_open(file) for file in files]
-    schema = opened[0].schema_arrow
+    schema = _schema(files[0], opened[0])
     for file, other in zip(files, opened, strict=True):
-        if other.schema_arrow.names != schema.names:
+        if _schema(file, other).names != schema.names:
             raise InputError(f"{file} and {files[0]} have different columns; keep files of one table in a folder.")
     structs = frozenset(
         entry.name for entry in schema if pa.types.is_struct(entry.type) and "bytes" in {sub.name for sub in entry.type}
@@ -38,8 +42,9 @@ def read_parquet(files: list[Path]) -> Table:
         values: list[Any] = []
         for file, source in zip(files, opened, strict=True):
             chunks = _column(file, source, column)
-            part = pc.struct_field(chunks, member) if member else chunks
-            values.extend(part.to_pylist())
+            with _damage(file):
+                part = pc.struct_field(chunks, member) if member else chunks
+                values.extend(part.to_pylist())
         return values
 
     count = sum(source.metadata.num_rows for source in opened)
@@ -75,17 +80,48 @@ def split_files(folder: Path) -> tuple[dict[str, list[Path]], int]:
 
 
 def _open(file: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(file)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file} is not a readable parquet file ({error}); download or write it again.") from error
+    with _damage(file):
+        opened = pq.ParquetFile(file)
+        if opened.metadata.num_rows < 0:
+            raise ValueError(f"{opened.metadata.num_rows} rows")
+        return opened
+
+
+def _schema(file: Path, source: pq.ParquetFile) -> pa.Schema:
+    with _damage(file):
+        return source.schema_arrow
 
 
 def _column(file: Path, source: pq.ParquetFile, name: str) -> pa.ChunkedArray:
+    """The values of a column, whose number must be that of the rows; read bit by bit, as few bytes can stand for many.
+
+    Raises:
+        InputError: the file is damaged, or unpacks to far more than it is.
+    """
+    chunks: list[pa.Array] = []
+    unpacked = 0
+    with _damage(file):
+        kind = source.schema_arrow.field(name).type
+        for batch in source.iter_batches(batch_size=_BATCH, columns=[name]):
+            chunks.append(batch.column(0))
+            unpacked += batch.nbytes
+            check_unpacked(file, unpacked)
+        column = pa.chunked_array(chunks, kind)
+        if len(column) != source.metadata.num_rows:
+            raise ValueError(f"{len(column)} rows where {source.metadata.num_rows} were announced")
+    return column
+
+
+@contextmanager
+def _damage(file: Path) -> Iterator[None]:
+    """Whatever a damaged file raises, as one sentence."""
     try:
-        return source.read(columns=[name]).column(name)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file} cannot be read ({error}); download or write it again.") from error
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # damaged files raise errors of every kind
+        reason = (str(error) or type(error).__name__).split("\n", 1)[0][:200]
+        raise InputError(f"{file} is not a readable parquet file ({reason}); download or write it again.") from error
 
 
 def _is_vector(kind: pa.DataType) -> bool:
@@ -102,12 +138,15 @@ def _read_vectors(files: list[Path], opened: list[pq.ParquetFile], name: str) ->
         InputError: a row has no list or an empty one, or one of another length than the first.
     """
     count, length, start = sum(source.metadata.num_rows for source in opened), 0, 0
-    vectors = np.empty((count, length), dtype=np.float32)
+    vectors = np.empty((0, 0), dtype=np.float32)
     for file, source in zip(files, opened, strict=True):
         for chunk in _column(file, source, name).chunks:
-            lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
+            with _damage(file):
+                lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
             if not length and len(lengths):
                 length = int(lengths[0])
+                for other, stated in zip(files, opened, strict=True):
+                    check_unpacked(other, stated.metadata.num_rows * length * vectors.itemsize)
                 vectors = np.empty((count, length), dtype=np.float32)
             odd = np.flatnonzero((lengths != length) | (lengths == 0))
             if len(odd):
@@ -115,7 +154,7 @@ def _read_vectors(files: list[Path], opened: list[pq.ParquetFile], name: str) ->
                     f"row {start + int(odd[0]) + 1} of {files[0]} has a vector of {lengths[odd[0]]} values in the "
                     f"column '{name}'; give every row a vector of the same length."
                 )
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore"), _damage(file):
                 vectors[start : start + len(chunk)] = chunk.flatten().to_numpy(zero_copy_only=False).reshape(-1, length)
             start += len(chunk)
     return vectors

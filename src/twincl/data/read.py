@@ -17,7 +17,12 @@ from twincl.errors import InputError
 
 
 def read_dataset(
-    path: str, *, image_column: str | None = None, label_column: str | None = None, split: str | None = None
+    path: str,
+    *,
+    image_column: str | None = None,
+    label_column: str | None = None,
+    split: str | None = None,
+    allow_outside: bool = False,
 ) -> RawDataset:
     """Read the data set at `path`; nothing is decoded.
 
@@ -26,45 +31,53 @@ def read_dataset(
         image_column: column (or array) with the images, where its name is not a usual one.
         label_column: column (or array) with the labels, likewise.
         split: read only this split, returned as `train`; otherwise `train`, and `test` or else `val` as test.
+        allow_outside: let a table name files outside its own folder.
 
     Raises:
         InputError: there is nothing at `path`, or it cannot be read as a data set.
     """
     try:
-        found = _read(path, {"image_column": image_column, "label_column": label_column})
+        found = _read(path, {"image_column": image_column, "label_column": label_column}, allow_outside)
     except OSError as error:
         raise InputError(f"{error.filename or path} cannot be read ({error.strerror}).") from error
     return choose(found, split, path)
 
 
-def _read(path: str, columns: dict[str, str | None]) -> Found:
-    place = Path(path).expanduser()
+def _read(path: str, columns: dict[str, str | None], allow_outside: bool) -> Found:
+    place = _place(path)
     if place.is_dir():
-        return _read_directory(place, columns)
+        return _read_directory(place, columns, allow_outside)
     if place.is_file():
-        return _read_file(place, columns)
+        return _read_file(place, columns, allow_outside)
     if path == "digits":
         return _without_columns(read_digits(), columns, path)
     raise InputError(f"there is no file or folder at '{path}'; give the path of a data set, or 'digits' for a trial.")
 
 
-def _read_directory(folder: Path, columns: dict[str, str | None]) -> Found:
+def _place(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # ~name of a user that does not exist
+        return Path(path)
+
+
+def _read_directory(folder: Path, columns: dict[str, str | None], allow_outside: bool) -> Found:
     if (cifar := find_cifar(folder)) is not None:
         return _without_columns(read_cifar(cifar), columns, str(folder))
     if (images := find_idx(folder)) is not None:
         return _without_columns(read_idx_dataset(images), columns, str(folder))
-    listed = read_metadata(folder, **columns)
+    listed = read_metadata(folder, **columns, allow_outside=allow_outside)
     if listed is not None:
         return listed
     if split_files(folder)[0]:
-        return read_parquet_folder(folder, **columns)
+        return read_parquet_folder(folder, **columns, allow_outside=allow_outside)
     return _without_columns(read_folder(folder), columns, str(folder))
 
 
-def _read_file(file: Path, columns: dict[str, str | None]) -> Found:
+def _read_file(file: Path, columns: dict[str, str | None], allow_outside: bool) -> Found:
     suffix = file.suffix.lower()
     if suffix in TABLE_SUFFIXES:
-        return read_table(open_table(file), **columns)
+        return read_table(open_table(file), **columns, allow_outside=allow_outside)
     if suffix in (".npz", ".npy"):
         return read_arrays(file, **columns)
     if (images := find_idx(file)) is not None:

@@ -15,6 +15,7 @@ from twincl.data.columns import (
 )
 from twincl.data.dataset import Pixels, RawSplit
 from twincl.data.features import check_features
+from twincl.data.inside import Inside
 from twincl.data.label_values import shown, tidy_labels
 from twincl.data.parquet import SUFFIXES as PARQUET_SUFFIXES
 from twincl.data.parquet import read_parquet, split_files
@@ -33,13 +34,17 @@ def open_table(path: Path) -> Table:
     return read_json_lines(path) if suffix == ".jsonl" else read_delimited(path)
 
 
-def read_table(table: Table, *, image_column: str | None, label_column: str | None) -> Found:
+def read_table(
+    table: Table, *, image_column: str | None, label_column: str | None, allow_outside: bool = False
+) -> Found:
     """The images or feature vectors of `table` and its labels, divided by its split column if it has one.
 
-    Encoded images come first, then a column of vectors by a usual name, then a column of paths.
+    Encoded images come first, then a column of vectors by a usual name, then a column of paths. These must lead to
+    files in the folder of the table, links followed, unless `allow_outside`: a table can come from a stranger.
 
     Raises:
-        InputError: there is no image column, a column is unknown, a file or label is missing, or a split unnamed.
+        InputError: there is no image column, a column is unknown, a file or label is missing, a split unnamed, or a
+            path leads outside.
     """
     where = str(table.path)
     embedded = tuple(name.lower() for name in table.names if name in table.structs)
@@ -48,11 +53,11 @@ def read_table(table: Table, *, image_column: str | None, label_column: str | No
     image = find_column(table.names, image_column, usual, where)
     if image is None:
         raise InputError(
-            f"{where} has no column that names the images (columns: {', '.join(table.names)}); "
+            f"{where} has no column that names the images (columns: {shown(table.names, most=20)}); "
             "pass the one to use as the image column."
         )
     label = find_column(table.names, label_column, LABEL_COLUMNS, where)
-    pixels, names = _features(table, image) if image in table.vectors else _images(table, image)
+    pixels, names = _features(table, image) if image in table.vectors else _images(table, image, allow_outside)
     labels = None if label is None else tidy_labels(table.read(label), where=where, rows=table.rows)
     whole = RawSplit(pixels, labels, names)
     classes = table.classes.get(label) if label else None
@@ -63,16 +68,19 @@ def read_table(table: Table, *, image_column: str | None, label_column: str | No
     return Found(splits, classes)
 
 
-def read_parquet_folder(folder: Path, *, image_column: str | None, label_column: str | None) -> Found:
+def read_parquet_folder(
+    folder: Path, *, image_column: str | None, label_column: str | None, allow_outside: bool = False
+) -> Found:
     """A folder of parquet files, divided by their names, or by a split column where the names say nothing."""
     files, ignored = split_files(folder)
+    columns = {"image_column": image_column, "label_column": label_column}
     if list(files) == ["train"]:
-        found = read_table(read_parquet(files["train"]), image_column=image_column, label_column=label_column)
+        found = read_table(read_parquet(files["train"]), **columns, allow_outside=allow_outside)
         return Found(found.splits, found.classes, ignored=ignored)
     splits: dict[str, RawSplit] = {}
     classes: set[tuple[str, ...] | None] = set()
     for kind, group in files.items():
-        found = read_table(read_parquet(group), image_column=image_column, label_column=label_column)
+        found = read_table(read_parquet(group), **columns, allow_outside=allow_outside)
         parts = found.splits
         splits[kind] = parts[kind] if kind in parts and len(parts) == 1 else _only(parts, kind, folder)
         classes.add(found.classes)
@@ -97,7 +105,7 @@ def _features(table: Table, column: str) -> tuple[np.ndarray, list[str]]:
     return features, _unique_names([None if value is None else str(value) for value in values], len(features))
 
 
-def _images(table: Table, column: str) -> tuple[Pixels, list[str]]:
+def _images(table: Table, column: str, allow_outside: bool) -> tuple[Pixels, list[str]]:
     """The images of a column and the name of each: its path, or its 0-based index where it has no unique path."""
     if column in table.structs:
         values, paths = table.read(f"{column}.bytes"), _struct_paths(table, column)
@@ -118,7 +126,7 @@ def _images(table: Table, column: str) -> tuple[Pixels, list[str]]:
             f"{len(empty)} rows of {table.path} name no image in the column '{column}' (row {shown(empty)}); "
             "fill them in, remove the rows, or pass another image column."
         )
-    return _files(table, values)
+    return _files(table, values, allow_outside)
 
 
 def _struct_paths(table: Table, column: str) -> list[Any]:
@@ -133,23 +141,41 @@ def _unique_names(paths: list[Any], count: int) -> list[str]:
     return paths if usable and len(set(paths)) == count else [str(row) for row in range(count)]
 
 
-def _files(table: Table, paths: list[str]) -> tuple[list[Path], list[str]]:
+def _files(table: Table, paths: list[str], allow_outside: bool) -> tuple[list[Path], list[str]]:
     base = table.path.parent
-    files = [base / path for path in paths]
-    missing = []
-    for place, (path, file) in enumerate(zip(paths, files, strict=True)):
-        if not file.is_file():
-            files[place] = base / path.replace("\\", "/")  # a table written on Windows
-            if not files[place].is_file():
-                missing.append(place)
+    fence = None if allow_outside else Inside(base)
+    files: list[Path] = []
+    outside: list[str] = []
+    missing: list[str] = []
+    for row, path in zip(table.rows, paths, strict=True):
+        file, is_inside = _locate(path, base, fence)
+        if file is not None:
+            files.append(file)
+        else:
+            (missing if is_inside else outside).append(f"row {row}: {path}")
+    if outside:
+        verb = "lie" if len(outside) > 1 else "lies"
+        raise InputError(
+            f"{len(outside)} of {len(paths)} image files listed in {table.path} {verb} outside its folder "
+            f"({shown(outside)}); move the table above the images, or pass --allow-outside if you trust it."
+        )
     if missing:
         verb = "do" if len(missing) > 1 else "does"
-        first = shown([f"row {table.rows[place]}: {paths[place]}" for place in missing])
         raise InputError(
-            f"{len(missing)} of {len(paths)} image files listed in {table.path} {verb} not exist ({first}); "
+            f"{len(missing)} of {len(paths)} image files listed in {table.path} {verb} not exist ({shown(missing)}); "
             f"correct the paths, which are relative to {base}."
         )
     return files, [_relative(file, base) for file in files]
+
+
+def _locate(path: str, base: Path, fence: Inside | None) -> tuple[Path | None, bool]:
+    """The file at `path`, None if there is none, and whether `path` is inside; what is outside is not looked for."""
+    spellings = [base / path] + [base / path.replace("\\", "/")] * ("\\" in path)  # a table written on Windows
+    try:
+        permitted = [file for file in spellings if fence is None or fence.holds(file)]
+        return next((file for file in permitted if file.is_file()), None), len(permitted) == len(spellings)
+    except (OSError, ValueError):  # no path at all: too long, or with signs that no file system takes
+        return None, True
 
 
 def _relative(file: PurePath, base: PurePath) -> str:
@@ -163,12 +189,12 @@ def _kinds(table: Table) -> np.ndarray | None:
         return None
     values = table.read(column)
     if table.classes.get(column):
-        values = [table.classes[column][value] for value in values]
+        values = table.named(column, values).tolist()
     kinds = [split_kind(str(value)) for value in values]
     if not any(kinds):
         return None  # a column of that name about something else
     for row, value, kind in zip(table.rows, values, kinds, strict=True):
         if kind is None:
             hint = nearest(str(value), ["train", "val", "test"])
-            raise InputError(f"row {row} of {table.path} is in the unknown split '{value}'; {hint}")
+            raise InputError(f"row {row} of {table.path} is in the unknown split '{shown([value])}'; {hint}")
     return np.array(kinds)

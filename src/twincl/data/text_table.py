@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from twincl.data.columns import NAME_COLUMNS
+from twincl.data.csv_text import unguard
 from twincl.errors import InputError
+
+_AS_IT_WAS = ("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True)
@@ -25,18 +30,37 @@ class Table:
     classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names of a column's integer labels
     vectors: Mapping[str, Callable[[], np.ndarray]] = field(default_factory=dict)  # columns of numbers, (N, D)
 
+    def named(self, column: str, values: Sequence[Any]) -> np.ndarray:
+        """The class names that stand for the integer `values` of a column, (N,) str.
+
+        Raises:
+            InputError: a value is not the number of a class.
+        """
+        names = self.classes[column]
+        for row, value in zip(self.rows, values, strict=True):
+            if not isinstance(value, int) or not 0 <= value < len(names):
+                raise InputError(
+                    f"row {row} of {self.path} has {value!r} in the column '{column}', whose classes are 0 to "
+                    f"{len(names) - 1}; correct it."
+                )
+        return np.array([names[value] for value in values], dtype=object)
+
 
 def read_delimited(path: Path) -> Table:
     """A CSV or TSV file; every value is text, blank lines are skipped, rows count from 2 as in a spreadsheet.
 
+    Cells that `csv_text.guard` wrote are read as they were before. Files may be named in another encoding than UTF-8;
+    everything else must be UTF-8.
+
     Raises:
         InputError: the file is not UTF-8 text, has no rows, or a row is longer or shorter than the header.
     """
-    text = _text(path)
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text.split("\n", 1)[0])
+    content = _content(path)
+    text = content.decode("utf-8-sig", "surrogateescape")
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(re.split(r"[\r\n]", text, maxsplit=1)[0])
     try:
-        lines = list(csv.reader(io.StringIO(text), delimiter=delimiter))
-    except csv.Error as error:
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:  # among others, a value of more than 131,072 characters
         raise InputError(f"{path} is not a readable table ({error}); save it as CSV again.") from error
     names = [name.strip() for name in lines[0]] if lines else []
     kept = [(number, line) for number, line in enumerate(lines[1:], start=2) if any(cell.strip() for cell in line)]
@@ -48,9 +72,13 @@ def read_delimited(path: Path) -> Table:
                 f"row {number} of {path} has {len(line)} values but the header has {len(names)}; correct that row."
             )
     columns = {
-        name: [cell.strip() for cell in cells]
+        name: [unguard(cell.strip()) for cell in cells]
         for name, cells in zip(names, zip(*(line for _, line in kept), strict=True), strict=True)
     }
+    if not _is_utf8(content):
+        for name, cells in columns.items():
+            if name.lower() not in NAME_COLUMNS and not _is_utf8("\n".join((name, *cells)).encode(*_AS_IT_WAS)):
+                raise _not_utf8(path)
     return Table(path, names, [number for number, _ in kept], columns.__getitem__)
 
 
@@ -67,8 +95,9 @@ def read_json_lines(path: Path) -> Table:
             continue
         try:
             value = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"line {number} of {path} is not JSON ({error.msg}); correct that line.") from error
+        except (ValueError, RecursionError) as error:  # besides its own errors, those of numbers and of depth
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+            raise InputError(f"line {number} of {path} is not JSON ({reason}); correct that line.") from error
         if not isinstance(value, dict):
             raise InputError(
                 f"line {number} of {path} is not a JSON object; write one object with named fields a line."
@@ -87,13 +116,30 @@ def read_lines(path: Path) -> tuple[list[int], list[str]]:
     return list(range(1, len(lines) + 1)), lines
 
 
-def _text(path: Path) -> str:
+def _content(path: Path) -> bytes:
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text; save it as UTF-8.") from error
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+
+
+def _text(path: Path) -> str:
+    content = _content(path)
+    if not _is_utf8(content):
+        raise _not_utf8(path)
+    return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _not_utf8(path: Path) -> InputError:
+    return InputError(f"{path} is not UTF-8 text; save it as UTF-8.")
 
 
 def _delimiter(header: str) -> str:
