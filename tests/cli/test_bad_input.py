@@ -57,7 +57,7 @@ def test_a_file_that_is_no_data_set(refused, tmp_path):
 
 def test_one_class(refused, photos, tmp_path):
     shutil.copytree(photos / "red", tmp_path / "data" / "red")
-    assert "all training images have the same label ('red')" in refused(tmp_path / "data")
+    assert "all training samples have the same label ('red')" in refused(tmp_path / "data")
 
 
 def test_a_class_with_one_image(refused, photos, tmp_path):
@@ -65,7 +65,7 @@ def test_a_class_with_one_image(refused, photos, tmp_path):
     (tmp_path / "data" / "pink").mkdir()
     shutil.copy(photos / "red" / "00.png", tmp_path / "data" / "pink")
     sentence = refused(tmp_path / "data")
-    assert "too few training images in 1 of 4 classes: 'pink' (1)" in sentence
+    assert "too few training samples in 1 of 4 classes: 'pink' (1)" in sentence
     assert "--set data.min_class_size=1" in sentence
 
 
@@ -282,10 +282,10 @@ def test_some_broken_images_are_left_out_and_listed(twincl, photos, tmp_path):
 
     outcome = twincl("evaluate", tmp_path / "run", tmp_path / "data")
     assert outcome.code == 0
-    assert "on 36 images" in outcome.out
+    assert "on 36 samples" in outcome.out
     assert outcome.err == "4 images could not be decoded and were left out\n"
     outcome = twincl("predict", tmp_path / "run", tmp_path / "data", "--output", tmp_path / "p.csv")
-    assert outcome.out == f"{tmp_path / 'p.csv'}: 36 images\n"
+    assert outcome.out == f"{tmp_path / 'p.csv'}: 36 samples\n"
     assert outcome.err.count("left out: ") == 4
     assert len(pd.read_csv(tmp_path / "p.csv")) == 36
 

@@ -106,7 +106,7 @@ def test_evaluate(twincl, run, picture_folder, tmp_path):
     outcome = twincl("evaluate", run, data)
     assert (outcome.code, outcome.err) == (0, "")
     found = json.loads(twincl("evaluate", run, data, "--json").out)
-    assert outcome.out.startswith(f"accuracy {found['accuracy']:.2%} on 12 images\n")
+    assert outcome.out.startswith(f"accuracy {found['accuracy']:.2%} on 12 samples\n")
     assert found["num_images"] == 12
     assert found["num_skipped"] == 0
     assert list(found["per_class"]) == ["blue", "green", "red"]
@@ -162,7 +162,7 @@ def test_splits_by_name(twincl, run, picture_folder, tmp_path):
 def test_predict_images_without_labels(twincl, run, photos, tmp_path):
     file = tmp_path / "said.csv"
     outcome = twincl("predict", run, photos / "red", "--output", file)
-    assert outcome == (0, f"{file}: 12 images\n", "")
+    assert outcome == (0, f"{file}: 12 samples\n", "")
     said = pd.read_csv(file)
     assert list(said.columns) == ["file", "predicted_label", "confidence"]
     assert said["file"].tolist() == [f"{number:02}.png" for number in range(12)]

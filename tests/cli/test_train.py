@@ -287,7 +287,7 @@ def test_one_plain_line_an_epoch(twincl, photos, tmp_path):
     assert "\r" not in outcome.out
     assert sum(line.startswith("about ") and line.endswith(" to go") for line in lines) == 1
     assert "encoder small" in outcome.out, "what was chosen is said"
-    assert "7 images held out of the data (20%)" in outcome.out
+    assert "7 samples held out of the data (20%)" in outcome.out
     assert lines[-1] == f"The labels, the most suspect first: {output / 'label_issues.csv'}"
 
 

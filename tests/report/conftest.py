@@ -40,6 +40,7 @@ def write_run(
     epochs: int = 4,
     truth: bool = False,
     embeddings: np.ndarray | None = None,
+    shape: Sequence[int] = (3, 16, 16),
 ) -> Path:
     """A finished run over N images whose given label is suspect where another one is suggested."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,10 +71,10 @@ def write_run(
     save_outputs(folder, Outputs(np.arange(len(given)), probabilities, embeddings.astype(np.float32)))
     extra = TRUTH if truth else {}
     records = [{"epoch": epoch + 1, **METRICS_OF_AN_EPOCH, **extra} for epoch in range(epochs)]
-    summary = {"test_accuracy_last5_mean": 0.912, "test_data": "40 images held out of the data (20%)", **extra}
+    summary = {"test_accuracy_last5_mean": 0.912, "test_data": "40 samples held out of the data (20%)", **extra}
     (folder / METRICS).write_text("".join(json.dumps(record) + "\n" for record in records))
     (folder / SUMMARY).write_text(json.dumps(summary | {"twincl_version": "0.1.0"}))
-    (folder / DESCRIPTION).write_text(json.dumps({"classes": list(classes)}))
+    (folder / DESCRIPTION).write_text(json.dumps({"classes": list(classes), "shape": list(shape)}))
     settings = {"data": {"path": str(path), "image_column": None, "label_column": None}, "noise": {"type": "none"}}
     (folder / CONFIG).write_text(yaml.safe_dump({"method": "tcl", "seed": 0, **settings}, allow_unicode=True))
     return folder

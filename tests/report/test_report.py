@@ -72,7 +72,7 @@ def test_everything_is_there_and_nothing_comes_from_elsewhere(photo_run):
     assert {attributes["href"][1:] for tag, attributes in page.tags if tag == "a"} <= ids
     assert "About 1 in 4 labels looks wrong" in page.text
     assert "9 of 36 labels do not fit their images" in page.text
-    assert "40 images held out of the data" in page.text
+    assert "40 samples held out of the data" in page.text
     assert "Because the truth is known" not in page.text
     assert "no image, or nearly the same image, occurs under two labels" in page.text
     assert re.search(r"data\.image_column ?data\.label_column ?data\.path", page.text), "no value is an empty cell"
@@ -136,10 +136,14 @@ def test_feature_vectors_have_text_cards_and_exact_duplicates(tmp_path, make_run
     rows[7] = rows[4]
     labels = np.arange(40) % 2
     np.savez(tmp_path / "data.npz", x=rows, y=labels)
-    run = make_run(tmp_path / "run", tmp_path / "data.npz", list(map(str, range(40))), labels, labels, ("a", "b"))
+    suggested = np.where(np.arange(40) % 8 == 0, 1, labels)
+    names = list(map(str, range(40)))
+    run = make_run(tmp_path / "run", tmp_path / "data.npz", names, labels, suggested, ("a", "b"), shape=(5,))
     page = read(run)
     assert "feature vectors, so there are no pictures" in page.text
-    assert "1 image occurs more than once with labels that differ" in page.text
+    assert "1 sample occurs more than once with labels that differ" in page.text
+    assert "5 of 40 labels do not fit their samples" in page.text
+    assert not re.search(r"\bimages?\b", page.text, re.IGNORECASE)
 
 
 def test_conflicting_duplicates_are_shown_with_their_labels(tmp_path, make_run, pictures):

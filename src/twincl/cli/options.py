@@ -70,7 +70,7 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
     "batch_size": (
         "optim.batch_size",
         Annotated[
-            int | None, typer.Option("--batch-size", "-b", help="Images a step.  [default: by number of images]")
+            int | None, typer.Option("--batch-size", "-b", help="Samples a step.  [default: by number of samples]")
         ],
     ),
     "lr": ("optim.lr", Annotated[float | None, typer.Option(help="Peak learning rate.  [default: by batch size]")]),

@@ -36,9 +36,9 @@ def evaluate(
     if as_json:
         print(json.dumps(result, indent=2, ensure_ascii=False))
         return
-    print(f"accuracy {result['accuracy']:.2%} on {result['num_images']} images\n")
+    print(f"accuracy {result['accuracy']:.2%} on {result['num_images']} samples\n")
     classes = [(name, f"{one['accuracy']:.2%}", str(one["num_images"])) for name, one in result["per_class"].items()]
-    print(table([("class", "accuracy", "images"), *classes]))
+    print(table([("class", "accuracy", "samples"), *classes]))
     if result["num_skipped"]:
         typer.echo(f"{result['num_skipped']} images could not be decoded and were left out", err=True)
 
@@ -72,7 +72,7 @@ def predict(
         print(text, end="")
     else:
         write_text(output, text)
-        print(f"{output}: {len(table)} images")
+        print(f"{output}: {len(table)} samples")
     for name, reason in broken:
         typer.echo(f"left out: {name} ({reason})", err=True)
 
@@ -115,7 +115,7 @@ def embed(
 def issues(
     run: opt.Run,
     top: Annotated[int, typer.Option(min=1, help="So many of the worst.")] = 20,
-    class_: Annotated[str | None, typer.Option("--class", help="Only images with this given label.")] = None,
+    class_: Annotated[str | None, typer.Option("--class", help="Only those with this given label.")] = None,
     min_confidence: Annotated[
         float, typer.Option(min=0, max=1, help="Only suggestions at least this likely to be right.")
     ] = 0.0,

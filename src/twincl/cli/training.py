@@ -159,11 +159,11 @@ def _summary_text(summary: dict[str, Any]) -> str:
     lines.append(
         f"wrong labels       {summary['noise_rate_estimate']:.1%} estimated"
         + (f", {summary['noise_rate_actual']:.1%} actual" if "noise_rate_actual" in summary else "")
-        + f"; {summary['num_label_issues']} of {summary['num_train']} images have another label suggested"
+        + f"; another label is suggested for {summary['num_label_issues']} of {summary['num_judged']}"
     )
     if summary.get("detection_auroc") is not None:
         lines.append(f"detection AUROC    {summary['detection_auroc']:.4f}")
     if "corrected_label_accuracy" in summary:
         lines.append(f"corrected labels   {summary['corrected_label_accuracy']:.2%} right")
-    lines.append(f"time               {summary['train_seconds']:.0f} s, {summary['samples_per_second']:.0f} images/s")
+    lines.append(f"time               {summary['train_seconds']:.0f} s, {summary['samples_per_second']:.0f} samples/s")
     return "\n".join(lines)

@@ -110,7 +110,7 @@ def label_quality(found: Posterior) -> Plot:
         axes.set_ylim(0, 1.08 * tallest)
         axes.set_xlim(edges[0], edges[-1])
         axes.set_xticks(*_probability_ticks(edges[0], edges[-1]))
-        axes.set(xlabel="probability of the given label", ylabel="images")
+        axes.set(xlabel="probability of the given label", ylabel="labels")
         axes.grid(axis="y")
         figure.legend(loc="outside upper left", ncols=2)
 

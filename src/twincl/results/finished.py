@@ -18,16 +18,22 @@ from twincl.results.outputs import load_outputs
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """Everything that a training left behind but the weights; N images in the order of the user's data."""
+    """Everything that a training left behind but the weights; N samples in the order of the user's data."""
 
     folder: Path
     config: dict[str, Any]  # config.yaml, nested by section
     summary: dict[str, Any]
     metrics: list[dict[str, Any]]  # one an epoch
     classes: tuple[str, ...]
+    shape: tuple[int, ...]  # of a sample: (C, H, W) of images, (D,) of feature vectors
     table: pd.DataFrame  # label_issues.csv in the order of the data; its text columns are str
     class_probabilities: NDArray[np.float32]  # (N, K)
     embeddings: NDArray[np.float32]  # (N, D) unit rows
+
+    @property
+    def noun(self) -> str:
+        """What to call one of the samples."""
+        return "sample" if len(self.shape) == 1 else "image"
 
     @property
     def ranked(self) -> pd.DataFrame:
@@ -54,14 +60,15 @@ def load_run(folder: Path) -> FinishedRun:
         config = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))
         summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         metrics = [json.loads(line) for line in (folder / METRICS).read_text(encoding="utf-8").splitlines()]
-        classes = tuple(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))["classes"])
+        about = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        classes, shape = tuple(about["classes"]), tuple(about["shape"])
         table = _read_table(folder / ISSUES)
     except (OSError, ValueError, KeyError, yaml.YAMLError) as error:
         raise InputError(f"the run in {folder} cannot be read ({type(error).__name__}: {error})") from None
     if not np.array_equal(table["index"], outputs.rows):
         raise InputError(f"the files in {folder} are of different runs ({ISSUES} does not fit the rest)")
     return FinishedRun(
-        folder, config, summary, metrics, classes, table, outputs.class_probabilities, outputs.embeddings
+        folder, config, summary, metrics, classes, shape, table, outputs.class_probabilities, outputs.embeddings
     )
 
 

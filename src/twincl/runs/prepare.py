@@ -121,7 +121,7 @@ def _hold_out(
     if not len(held):
         return train, None, Evaluation(None, None, truth, "none")
     caution = "" if simulated or truth is not None else ", whose labels may be wrong too"
-    origin = f"{len(held)} images held out of the data ({share:.0%}){caution}"
+    origin = f"{len(held)} samples held out of the data ({share:.0%}){caution}"
     split_off = train.take(held)
     labels = split_off.labels if truth is None else truth[held]
     evaluation = Evaluation(split_off.images, labels, None if truth is None else truth[rest], origin)
@@ -163,12 +163,14 @@ def _check_classes(labels: Labels, classes: tuple[str, ...], least: int) -> None
     counts = np.bincount(labels, minlength=len(classes))
     if (counts > 0).sum() < 2:
         only = classes[int(counts.argmax())]
-        raise InputError(f"all training images have the same label ('{only}'); a classifier needs at least two classes")
+        raise InputError(
+            f"all training samples have the same label ('{only}'); a classifier needs at least two classes"
+        )
     small = np.flatnonzero(counts < least)
     if len(small):
         listed = ", ".join(f"'{classes[k]}' ({counts[k]})" for k in small[:5])
         option = f", or pass --set data.min_class_size={counts.min()}" if counts.min() else ""
         raise InputError(
-            f"too few training images in {len(small)} of {len(classes)} classes: {listed}; at least {least} are "
-            f"needed, so add images, merge or remove these classes{option}"
+            f"too few training samples in {len(small)} of {len(classes)} classes: {listed}; at least {least} are "
+            f"needed, so add samples, merge or remove these classes{option}"
         )

@@ -13,7 +13,7 @@ from twincl.runs.pictures import Pictures
 from twincl.runs.prepare import Progress
 
 REPORT, FIGURES = "report.html", "figures"
-MOST = 200_000  # images that are compared for duplicates
+MOST = 200_000  # samples that are compared for duplicates
 
 
 def write_report(run: Path, *, force: bool = False, progress: Progress = None) -> Path:
@@ -59,13 +59,15 @@ def _sources(run: FinishedRun, progress: Progress) -> Sources:
         )
     missing = None if pictures.are_images else "The data are feature vectors, so there are no pictures."
     if len(run.table) > MOST:
-        return Sources(pictures.thumbnail, missing, None, f"Duplicates are looked for among at most {MOST:,} images.")
+        return Sources(
+            pictures.thumbnail, missing, None, f"Duplicates are looked for among at most {MOST:,} {run.noun}s."
+        )
     return Sources(pictures.thumbnail, missing, _duplicates(run, pictures, progress), None)
 
 
 def _duplicates(run: FinishedRun, pictures: Pictures, progress: Progress) -> list[Group]:
     rows: Iterable[int] = range(len(run.table))
     if progress is not None:
-        rows = progress(rows, desc="looking for duplicates", unit="image")
+        rows = progress(rows, desc="looking for duplicates", unit=run.noun)
     samples = (pictures.sample(row) for row in rows)
     return conflicting_duplicates(samples, run.class_numbers("given_label"), run.embeddings)
