@@ -37,6 +37,7 @@ class DataSettings(Section):
     true_labels: str | None = None  # file with the truth, for evaluation only
     image_column: str | None = None
     label_column: str | None = None
+    allow_outside: bool = False  # let tables name files outside their own folder
     img_size: Annotated[int, Field(ge=4, le=1024)] | None = None  # side in pixels
     channels: Literal[1, 3, 4] | None = None
     limit: Count | None = None  # use only the first so many training images

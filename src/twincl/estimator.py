@@ -208,7 +208,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         self._white = None
         if _is_path(X):
             columns = {"image_column": config.data.image_column, "label_column": config.data.label_column}
-            data = read_dataset(os.fspath(X), **columns)
+            data = read_dataset(os.fspath(X), **columns, allow_outside=config.data.allow_outside)
             own = data.train.labels
             return (
                 data.train,
@@ -260,7 +260,12 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         """
         check_is_fitted(self)
         if _is_path(X):
-            split = read_dataset(os.fspath(X), image_column=(self.settings or {}).get("data.image_column")).train
+            given = self.settings or {}
+            split = read_dataset(
+                os.fspath(X),
+                image_column=given.get("data.image_column"),
+                allow_outside=given.get("data.allow_outside", False),
+            ).train
         else:
             split = self._split(_as_array(X), reset=False)
         net, views, _, shape = self._model

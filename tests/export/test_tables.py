@@ -64,12 +64,13 @@ def hostile(picture_folder, run_on, tmp_path):
     return run_on(tmp_path / "run", data)
 
 
-def test_csv_quotes_text_and_changes_none(hostile, tmp_path):
+def test_csv_holds_no_formula_and_reads_back_as_it_was(hostile, tmp_path):
     export(hostile, "csv", tmp_path / "labels.csv")
     table = load_run(hostile).table
     with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file, quoting=csv.QUOTE_NONNUMERIC))  # fails on text without quotes
-    assert [row[0] for row in rows[1:]] == table["file_name"].tolist()
+    assert [row[0].removeprefix("'") for row in rows[1:]] == table["file_name"].tolist()
+    assert not any(cell[0] in "=+-@\t\r" for row in rows for cell in row if isinstance(cell, str))
     assert "=HYPERLINK(A1)/=1+1.png" in table["file_name"].tolist()
     assert {type(cell) for row in rows[1:] for cell in row[4:6]} == {float}
     labels = read_labels(tmp_path / "labels.csv", key="given", names=table["file_name"].tolist())

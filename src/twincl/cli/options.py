@@ -36,6 +36,9 @@ LabelColumn = Annotated[str | None, typer.Option(help="Column with labels, if no
 LabelFile = Annotated[
     str | None,
     typer.Option(
+AllowOutside = Annotated[
+    bool | None, typer.Option("--allow-outside", help="Let a table name image files outside its own folder.")
+]
         "--labels",
         metavar="FILE[:KEY]",
         help="Labels that replace those of DATA: npy, csv, parquet, txt, CIFAR-N .pt.",
@@ -121,6 +124,7 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
     "workers": (
         "data.workers",
         Annotated[
+    "allow_outside": ("data.allow_outside", AllowOutside),
             int | None,
             typer.Option("--workers", "-j", help="Processes that decode images which do not fit in memory."),
         ],

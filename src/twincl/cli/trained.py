@@ -16,6 +16,7 @@ def evaluate(
     labels: opt.LabelFile = None,
     image_column: opt.ImageColumn = None,
     label_column: opt.LabelColumn = None,
+    allow_outside: opt.AllowOutside = None,
     device: opt.Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
@@ -30,6 +31,7 @@ def evaluate(
         labels=labels,
         image_column=image_column,
         label_column=label_column,
+        allow_outside=bool(allow_outside),
         device=device or "auto",
         progress=Terminal().progress,
     )
@@ -49,11 +51,13 @@ def predict(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="CSV file to write.  [default: print]")] = None,
     split: opt.Split = None,
     image_column: opt.ImageColumn = None,
+    allow_outside: opt.AllowOutside = None,
     device: opt.Device = None,
     force: opt.Force = False,
 ) -> None:
     """Label DATA with a trained RUN: CSV with file, predicted_label, confidence."""
     from twincl.cli.terminal import Terminal
+    from twincl.data.csv_text import guarded
     from twincl.files import refuse_existing, write_text
     from twincl.runs.predict import predict as run_model
 
@@ -64,10 +68,11 @@ def predict(
         data,
         split=split,
         image_column=image_column,
+        allow_outside=bool(allow_outside),
         device=device or "auto",
         progress=Terminal().progress,
     )
-    text = table.to_csv(index=False)
+    text = guarded(table).to_csv(index=False)
     if output is None:
         print(text, end="")
     else:
@@ -87,6 +92,7 @@ def embed(
     labels: opt.LabelFile = None,
     img_size: Annotated[int, typer.Option(min=16, max=1024, help="Side in pixels.")] = 224,
     batch_size: Annotated[int, typer.Option("--batch-size", "-b", min=1, help="Images a pass.")] = 64,
+    allow_outside: opt.AllowOutside = None,
     device: opt.Device = None,
     force: opt.Force = False,
 ) -> None:
@@ -105,6 +111,7 @@ def embed(
         labels=labels,
         img_size=img_size,
         batch_size=batch_size,
+        allow_outside=bool(allow_outside),
         device=device or "auto",
         force=force,
         progress=Terminal().progress,

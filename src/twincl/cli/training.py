@@ -129,8 +129,9 @@ def noise(
 
     Use it with: twincl train DATA --labels noisy.csv --true-labels noisy.csv:true_label
     """
-    given = {"image_column": image_column, "label_column": label_column, "seed": seed}
+    given = {"image_column": image_column, "label_column": label_column, "allow_outside": allow_outside, "seed": seed}
 
+    allow_outside: opt.AllowOutside = None,
     from twincl.config import build_config, parse_assignments
     from twincl.runs.noise import write_noisy_labels
 

@@ -1,8 +1,7 @@
 """The corrected labels as CSV.
 
-Text is quoted and otherwise left as it is, so that file names still join with the data and labels still read as
-labels. Quotes do not stop a spreadsheet from taking a cell that begins with = + - or @ for a formula: where names
-come from strangers, import the columns as text.
+Text is quoted, and what a spreadsheet would take for a formula gets an apostrophe in front (`data.csv_text.guard`),
+which twincl takes away again when the file comes back with --labels.
 """
 
 from pathlib import Path

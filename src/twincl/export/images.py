@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from twincl.data.dataset import RawSplit
+from twincl.data.decode import open_image
 from twincl.data.folder import SUFFIXES
 from twincl.errors import InputError
 from twincl.results.finished import FinishedRun
@@ -53,9 +53,9 @@ def suffix_of(source: Source) -> str:
     if isinstance(source, Path) and source.suffix.lower() in SUFFIXES:
         return source.suffix
     try:
-        with Image.open(source if isinstance(source, Path) else BytesIO(source)) as image:
+        with open_image(source) as image:
             kind = image.format or "png"
-    except OSError as error:
+    except Exception as error:  # damaged files raise errors of every kind
         raise InputError(f"the image {_shown(source)} can no longer be read ({error})") from None
     return _SUFFIX_OF.get(kind, f".{kind.lower()}")
 

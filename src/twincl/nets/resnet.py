@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from twincl.archives import check_zip
 from twincl.errors import InputError
 
 
@@ -126,7 +127,10 @@ def _read(path: Path) -> dict[str, Tensor]:
 
             content: Any = load_file(path)
         else:
+            check_zip(path)
             content = torch.load(path, map_location="cpu", weights_only=True)
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(f"{path} cannot be read as a weights file (.safetensors, .pth or .pt).") from error
     if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):

@@ -10,6 +10,7 @@ import pandas as pd
 import yaml
 from numpy.typing import NDArray
 
+from twincl.data.csv_text import unguarded
 from twincl.errors import InputError
 from twincl.results.folder import CONFIG, ISSUES, METRICS, SUMMARY
 from twincl.results.model_file import DESCRIPTION
@@ -80,4 +81,4 @@ def _read_table(path: Path) -> pd.DataFrame:
         keep_default_na=False,  # a class may be called NA
         encoding_errors="surrogateescape",
     )
-    return table.sort_values("index", ignore_index=True)
+    return unguarded(table).sort_values("index", ignore_index=True)

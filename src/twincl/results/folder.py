@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 
 from twincl import __version__
+from twincl.data.csv_text import guard, guarded
 from twincl.errors import InputError
 from twincl.files import atomic_path, write_json, write_text
 from twincl.results.model_file import DESCRIPTION, WEIGHTS
@@ -88,9 +89,9 @@ def write_issues(folder: Path, table: pd.DataFrame) -> None:
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as CSV, every text quoted; file names of another encoding keep their bytes."""
+    """Write a table as CSV, every text quoted and guarded; file names of another encoding keep their bytes."""
     with atomic_path(path) as temporary:
-        table.to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC, errors="surrogateescape")
+        guarded(table).to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC, errors="surrogateescape")
 
 
 def write_skipped(folder: Path, broken: list[tuple[str, str]]) -> None:
@@ -100,7 +101,7 @@ def write_skipped(folder: Path, broken: list[tuple[str, str]]) -> None:
             atomic_path(folder / SKIPPED) as temporary,
             temporary.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file,
         ):
-            csv.writer(file).writerows([("file_name", "reason"), *broken])
+            csv.writer(file).writerows([("file_name", "reason"), *(map(guard, row) for row in broken)])
 
 
 def environment(device: torch.device, amp: bool) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def judged_data(run: FinishedRun, data: str | None = None) -> RawSplit:
         raise InputError(f"there are no data at {path}{where}")
     columns = {name: settings[name] for name in ("image_column", "label_column")}
     try:
-        whole = read_dataset(path, **columns).train
+        whole = read_dataset(path, **columns, allow_outside=settings.get("allow_outside", False)).train
     except InputError as error:
         raise InputError(f"the data at {path} cannot be read: {str(error).removesuffix('.')}") from None
     rows = run.table["index"].to_numpy(dtype=np.int64)

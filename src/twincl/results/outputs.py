@@ -1,12 +1,12 @@
 """What the network says of every image, kept beside the issue table: for reports, exports and other tools."""
 
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twincl.data.numpy_files import load_arrays
 from twincl.errors import InputError
 from twincl.files import atomic_path
 
@@ -34,10 +34,14 @@ def load_outputs(folder: Path) -> Outputs:
         InputError: it is missing or broken.
     """
     path = folder / OUTPUTS
+    if not path.is_file():
+        raise InputError(f"{folder} holds no finished run ({OUTPUTS} is missing); train it to the end first")
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return Outputs(*(arrays[name] for name in Outputs._fields))
-    except FileNotFoundError:
-        raise InputError(f"{folder} holds no finished run ({OUTPUTS} is missing); train it to the end first") from None
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        arrays = load_arrays(path)
+    except InputError as error:
         raise InputError(f"{path} cannot be read ({error}); train the run again with --force") from None
+    found = [arrays[name] for name in Outputs._fields if name in arrays] if isinstance(arrays, dict) else []
+    axes = [array.ndim for array in found]
+    if axes != [1, 2, 2] or len({len(array) for array in found}) > 1 or found[0].dtype.kind != "i":
+        raise InputError(f"{path} does not hold the outputs of a run; train the run again with --force")
+    return Outputs(*found)

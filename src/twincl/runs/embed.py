@@ -31,6 +31,7 @@ def embed(
     labels: str | None = None,
     img_size: int = 224,
     batch_size: int = 64,
+    allow_outside: bool = False,
     device: str = "auto",
     force: bool = False,
     progress: Progress = None,
@@ -45,6 +46,7 @@ def embed(
         labels: file of labels instead of those of the data.
         img_size: side in pixels to which images are brought.
         batch_size: images a pass.
+        allow_outside: let a table name files outside its own folder.
         device: as in a training.
         force: replace an earlier file.
         progress: wraps the iterations over images and batches.
@@ -57,7 +59,7 @@ def embed(
     refuse_existing(output, force=force)
     place = choose_device(device)
     net, views = _pretrained(model, weights, img_size)
-    raw = read_dataset(data)
+    raw = read_dataset(data, allow_outside=allow_outside)
     if raw.train.is_features:
         raise InputError(f"{data} holds feature vectors already; give them to twincl clean as they are")
     given = labels_from(labels, raw.train, None)

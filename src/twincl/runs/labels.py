@@ -71,4 +71,4 @@ def _own_names(own: NDArray[Any] | None, given: NDArray[Any]) -> tuple[str, ...]
 
 
 def _are_numbers(labels: NDArray[Any]) -> bool:
-    return all(text.isdecimal() for text in np.unique(labels.astype(str)))
+    return all(text.isdecimal() for text in {str(label) for label in labels.tolist()})

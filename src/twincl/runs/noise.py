@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from twincl.config import Config, NoiseSettings
 from twincl.data.classes import encode_labels
+from twincl.data.csv_text import guarded
 from twincl.data.features import feature_statistics
 from twincl.data.images import Images, load_images
 from twincl.data.noise import add_noise
+from twincl.data.numpy_files import load_arrays
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.files import atomic_path, refuse_existing
@@ -48,7 +50,12 @@ def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
     """
     refuse_existing(output, force=force)
     settings = config.data
-    raw = read_dataset(settings.path, image_column=settings.image_column, label_column=settings.label_column)
+    raw = read_dataset(
+        settings.path,
+        image_column=settings.image_column,
+        label_column=settings.label_column,
+        allow_outside=settings.allow_outside,
+    )
     if raw.train.labels is None:
         raise InputError(f"{settings.path} has no labels to disturb")
     (labels,), classes = encode_labels(raw.train.labels, classes=raw.classes)
@@ -69,7 +76,7 @@ def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
             files = pd.Series(raw.train.names, dtype=object)
             columns = {"file_name": files, "label": names[noisy], "true_label": names[labels]}
             table = pd.DataFrame({"index": np.arange(len(labels)), **columns})
-            table.to_csv(temporary, index=False, errors="surrogateescape")
+            guarded(table).to_csv(temporary, index=False, errors="surrogateescape")
         else:
             raise InputError(f"the labels can be written as .csv or .npy, not '{output.suffix}'")
     return float((noisy != labels).mean())
@@ -96,10 +103,7 @@ def _read_matrix(reference: str | None) -> NDArray[np.float64]:
         raise InputError("noise of type 'matrix' needs a file: --set noise.matrix=FILE.npy or FILE.csv")
     file = Path(reference)
     try:
-        if file.suffix == ".npy":
-            matrix = np.load(file, allow_pickle=False)
-        else:
-            matrix = np.loadtxt(file, delimiter=",", ndmin=2)
+        matrix = load_arrays(file) if file.suffix == ".npy" else np.loadtxt(file, delimiter=",", ndmin=2)
         return np.asarray(matrix, dtype=np.float64)
-    except (OSError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:
         raise InputError(f"the transition matrix {file} cannot be read: {error}") from None

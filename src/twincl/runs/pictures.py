@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from twincl.data.dataset import RawSplit
-from twincl.data.decode import decode, read_header
+from twincl.data.decode import decode, open_image, read_header
 
 SIDE = 112  # longest side of a thumbnail
 _LOSSLESS = 64  # thumbnails up to this side keep every pixel
@@ -58,7 +58,7 @@ def _read(source: Path | bytes, side: int | None) -> Image.Image:
     mode, size = read_header(source)
     if mode.startswith("I") or mode == "F":  # more than 8 bits: as the training sees them, the centre square
         return _on_white(Image.fromarray(decode(source, size=min(size), channels=1)[..., 0]))
-    with Image.open(BytesIO(source) if isinstance(source, bytes) else source) as image:
+    with open_image(source) as image:
         if side is not None:
             image.draft(None, (2 * side, 2 * side))
         return _on_white(ImageOps.exif_transpose(image))

@@ -37,12 +37,13 @@ def predict(
     *,
     split: str | None = None,
     image_column: str | None = None,
+    allow_outside: bool = False,
     device: str = "auto",
     progress: Progress = None,
 ) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """Table with one row an image (file, predicted_label, confidence), and the images that could not be decoded."""
     model = load_model(run, choose_device(device))
-    raw = _choose(read_dataset(data, image_column=image_column, split=split))
+    raw = _choose(read_dataset(data, image_column=image_column, split=split, allow_outside=allow_outside))
     found = _run(model, raw, progress)
     confidence, index = found.probabilities.max(1)
     names = np.asarray(model.classes, dtype=object)
@@ -64,6 +65,7 @@ def evaluate(
     labels: str | None = None,
     image_column: str | None = None,
     label_column: str | None = None,
+    allow_outside: bool = False,
     device: str = "auto",
     progress: Progress = None,
 ) -> dict[str, Any]:
@@ -72,7 +74,9 @@ def evaluate(
     Of data with splits the test split is taken unless another is named.
     """
     model = load_model(run, choose_device(device))
-    dataset = read_dataset(data, image_column=image_column, label_column=label_column, split=split)
+    dataset = read_dataset(
+        data, image_column=image_column, label_column=label_column, split=split, allow_outside=allow_outside
+    )
     raw = _choose(dataset)
     given = labels_from(labels, raw, label_column)
     if given is None:

@@ -69,7 +69,12 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
     settings, noise = config.data, config.noise
     if noise.type == "none" and noise.rate > 0:
         raise InputError(f"a noise rate of {noise.rate:g} needs a type of noise, such as --noise symmetric")
-    raw = read_dataset(settings.path, image_column=settings.image_column, label_column=settings.label_column)
+    raw = read_dataset(
+        settings.path,
+        image_column=settings.image_column,
+        label_column=settings.label_column,
+        allow_outside=settings.allow_outside,
+    )
     raw_test, origin = _test_split(config, raw.test)
     labels = all_labels(settings, raw, raw_test)
 
@@ -133,7 +138,8 @@ def _test_split(config: Config, own: RawSplit | None) -> tuple[RawSplit | None, 
     if settings.test is None:
         return own, f"the test split of {settings.path}" if own else "none"
     columns = {"image_column": settings.image_column, "label_column": settings.label_column}
-    raw = read_dataset(settings.test, **(columns if Path(settings.test).is_file() else {}))
+    usable = columns if Path(settings.test).is_file() else {}
+    raw = read_dataset(settings.test, **usable, allow_outside=settings.allow_outside)
     chosen = raw.test or raw.train
     if chosen.labels is None:
         raise InputError(f"the test data {settings.test} has no labels")
