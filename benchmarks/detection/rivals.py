@@ -22,7 +22,8 @@ from twincl.data.batches import Batches
 from twincl.data.stores import MemoryFeatures
 from twincl.results.metrics import auroc, average_precision
 from twincl.runs.assemble import assemble, resolve
-from twincl.runs.learn import Silence, learn
+from twincl.runs.learn import learn
+from twincl.runs.listener import Silence
 from twincl.runs.prepare import Evaluation, Prepared, prepare
 from twincl.training.loop import fit
 from twincl.training.snapshot import take_snapshot
@@ -39,7 +40,7 @@ def run_twincl(row: Row, seed: int) -> Figures:
     config = resolve(config, data, CPU)
     training = assemble(config, data, CPU)
     history: list[dict[str, Any]] = []
-    _, found = learn(training, data, seed=config.seed, history=history, tell=Silence(), after_epoch=lambda: None)
+    _, found = learn(training, data, seed=config.seed, history=history, tell=Silence())
     steps = training.epochs * training.batches.steps_per_epoch
     return found | {
         "noise_rate_estimate": history[-1]["noise_rate_estimate"],
@@ -63,7 +64,7 @@ def run_cleanlab(row: Row, seed: int) -> Figures:
         quality = get_label_quality_scores(given, out_of_fold, method=method)
         figures[f"auroc_{method}"] = auroc(quality, wrong)
         figures[f"average_precision_{method}"] = average_precision(quality, wrong)
-    issue = find_label_issues(given, out_of_fold)
+    issue = find_label_issues(given, out_of_fold, n_jobs=1)  # one thread, as everything here
     hits = float((issue & wrong).sum())
     figures["issue_precision"] = hits / float(issue.sum()) if issue.any() else None
     figures["issue_recall"] = hits / float(wrong.sum()) if wrong.any() else None

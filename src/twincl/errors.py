@@ -18,3 +18,11 @@ def nearest(name: str, valid: list[str]) -> str:
 
 class TrainingError(Exception):
     """A training that was rightly started cannot go on; the command line prints it and exits with code 1."""
+
+
+class Stopped(Exception):
+    """A signal asked for the end; the command line prints the message and exits with 128 + the signal's number."""
+
+    def __init__(self, message: str, signal: int) -> None:
+        super().__init__(message)
+        self.signal = signal

@@ -27,7 +27,8 @@ from twincl.results.model_file import Model
 from twincl.runs.assemble import assemble, resolve
 from twincl.runs.judge import Judged
 from twincl.runs.labels import named_labels
-from twincl.runs.learn import Silence, learn
+from twincl.runs.learn import learn
+from twincl.runs.listener import Silence
 from twincl.runs.prepare import Prepared, prepare_all
 from twincl.runs.records import Record
 from twincl.training.device import choose_device, undisturbed
@@ -136,7 +137,6 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
                 seed=config.seed,
                 history=history,
                 tell=_Lines() if self.verbose else Silence(),
-                after_epoch=lambda: None,
             )
         net, shape = training.state.net.cpu().eval(), prepared.train.images.shape
         net.zero_grad(set_to_none=True)

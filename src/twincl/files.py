@@ -10,21 +10,40 @@ from typing import Any
 
 from twincl.errors import InputError
 
+PARTIAL = ".partial-"  # how the names of files begin that are still being written
+
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` to write to; it takes the name `path` when the block ends without error."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    """A temporary path beside `path` to write to; it takes the name `path` when the block ends without error.
+
+    The content is on disk before the name is, so that not even a power cut leaves half a file under it.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL, suffix=f"-{path.name}")
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
+        _to_disk(temporary)
         temporary.chmod(0o644)
         temporary.replace(path)
+        _to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what a process that was killed had begun to write in `folder`."""
+    for file in folder.glob(f"{PARTIAL}*"):
+        file.unlink(missing_ok=True)
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:

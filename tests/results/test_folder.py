@@ -24,7 +24,7 @@ def run(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     for name in EVERYTHING:
-        (folder / name).write_text("{}")
+        (folder / name).write_text('{"twincl": "0.1"}')
     return folder
 
 
@@ -58,7 +58,10 @@ def test_without_force_nothing_is_removed(run):
     assert len(list(run.iterdir())) == len(EVERYTHING)
 
 
-@pytest.mark.parametrize("files", [["thesis.tex"], [CONFIG], [CONFIG, "main.py"], ["summary.json"], [".hidden"]])
+@pytest.mark.parametrize(
+    "files",
+    [["thesis.tex"], [CONFIG], [CONFIG, "environment.json"], [CONFIG, "main.py"], ["summary.json"], [".hidden"]],
+)
 @pytest.mark.parametrize("force", [False, True])
 def test_a_folder_of_something_else_is_refused(tmp_path, files, force):
     for name in files:

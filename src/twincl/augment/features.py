@@ -25,7 +25,7 @@ class FeaturePolicy:
     weak_noise: float
 
 
-FEATURES = FeaturePolicy(noise=0.3, dropout=0.2, weak_noise=0.1)
+FEATURES = FeaturePolicy(noise=0.6, dropout=0.3, weak_noise=0.1)
 
 
 class FeatureViews:

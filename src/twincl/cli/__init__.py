@@ -1,12 +1,14 @@
 """The command line: parse, call, print. No logic of its own, and no heavy import before a command needs it."""
 
 import io
+import signal
 import sys
+from types import FrameType
 
 import typer
 
 from twincl.cli.app import app
-from twincl.errors import InputError, TrainingError
+from twincl.errors import InputError, Stopped, TrainingError
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -14,6 +16,7 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a file name must not end a training
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = app(arguments, standalone_mode=False)
         if code == 130:  # typer's code for Ctrl-C
@@ -25,14 +28,22 @@ def main(arguments: list[str] | None = None) -> None:
     except TrainingError as error:
         code = _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
-        code = _fail("stopped; a training goes on after its last finished epoch with --resume", 130)
+        code = _fail("stopped; a training goes on from its newest checkpoint with --resume", 130)
+    except Stopped as stop:
+        code = _fail(str(stop), 128 + stop.signal)
     except BrokenPipeError:  # the reader of our output has gone: head, less
         sys.stderr.close()
         code = 0
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         code = _fail(f"{error.strerror or error}{where}", 1)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Stopped("stopped; a training goes on from its newest checkpoint with --resume", number)
 
 
 def _fail(message: str, code: int) -> int:

@@ -19,7 +19,10 @@ Preset = Annotated[
     str | None, typer.Option(help="default, paper, official, official-4gpu, official-c100.  [default: default]")
 ]
 ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", help="YAML file with settings.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on after the last finished epoch.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint; begin where there is none.")]
+CheckpointMinutes = Annotated[
+    float, typer.Option(min=0, help="Longest time between checkpoints; every epoch ends with one, too.")
+]
 RelabelAbove = Annotated[
     float, typer.Option(min=0, max=1, help="Take a suggested label when it is this likely to be right.")
 ]
@@ -33,12 +36,12 @@ Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...  [
 Seed = Annotated[int | None, typer.Option(help="Same seed, same numbers.  [default: 0]")]
 ImageColumn = Annotated[str | None, typer.Option(help="Column with image paths, if not one of the usual names.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with labels, if not one of the usual names.")]
-LabelFile = Annotated[
-    str | None,
-    typer.Option(
 AllowOutside = Annotated[
     bool | None, typer.Option("--allow-outside", help="Let a table name image files outside its own folder.")
 ]
+LabelFile = Annotated[
+    str | None,
+    typer.Option(
         "--labels",
         metavar="FILE[:KEY]",
         help="Labels that replace those of DATA: npy, csv, parquet, txt, CIFAR-N .pt.",
@@ -121,10 +124,10 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
     "noise_rate": ("noise.rate", NoiseRate),
     "image_column": ("data.image_column", ImageColumn),
     "label_column": ("data.label_column", LabelColumn),
+    "allow_outside": ("data.allow_outside", AllowOutside),
     "workers": (
         "data.workers",
         Annotated[
-    "allow_outside": ("data.allow_outside", AllowOutside),
             int | None,
             typer.Option("--workers", "-j", help="Processes that decode images which do not fit in memory."),
         ],

@@ -20,6 +20,7 @@ def clean(
     relabel_above: opt.RelabelAbove = 0.8,
     drop_below: opt.DropBelow = 0.2,
     resume: opt.Resume = False,
+    checkpoint_minutes: opt.CheckpointMinutes = 10.0,
     force: opt.Force = False,
     set_: opt.Set = None,
     **flags: Any,
@@ -46,6 +47,7 @@ def clean(
         drop_below=drop_below,
         force=force,
         resume=resume,
+        checkpoint_minutes=checkpoint_minutes,
         listener=Terminal(),
     )
     print(f"\n{issue_lines(cleaned.worst)}\n{_summary_text(cleaned.summary)}")
@@ -60,6 +62,7 @@ def train(
     preset: opt.Preset = None,
     config: opt.ConfigFile = None,
     resume: opt.Resume = False,
+    checkpoint_minutes: opt.CheckpointMinutes = 10.0,
     force: opt.Force = False,
     set_: opt.Set = None,
     **flags: Any,
@@ -79,7 +82,14 @@ def train(
     from twincl.cli.terminal import Terminal
     from twincl.runs.train import train as run
 
-    summary = run(_config(data, preset, config, flags, set_), output, force=force, resume=resume, listener=Terminal())
+    summary = run(
+        _config(data, preset, config, flags, set_),
+        output,
+        force=force,
+        resume=resume,
+        checkpoint_minutes=checkpoint_minutes,
+        listener=Terminal(),
+    )
     print(f"\n{_summary_text(summary)}\n\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
 
 
@@ -121,6 +131,7 @@ def noise(
     noise_rate: Annotated[float, typer.Option(help="Share of labels to disturb, 0 to 1.")] = 0.5,
     image_column: opt.ImageColumn = None,
     label_column: opt.LabelColumn = None,
+    allow_outside: opt.AllowOutside = None,
     seed: opt.Seed = None,
     force: opt.Force = False,
     set_: opt.Set = None,
@@ -131,7 +142,6 @@ def noise(
     """
     given = {"image_column": image_column, "label_column": label_column, "allow_outside": allow_outside, "seed": seed}
 
-    allow_outside: opt.AllowOutside = None,
     from twincl.config import build_config, parse_assignments
     from twincl.runs.noise import write_noisy_labels
 

@@ -1,5 +1,6 @@
 """Batches of images or feature vectors with their given labels; true labels have no place here."""
 
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -54,11 +55,15 @@ class Batches:
         """The number of batches that `shuffled` yields."""
         return len(self._labels) // self._batch_size
 
-    def shuffled(self, seed: int, epoch: int) -> Iterator[Batch]:
-        """One epoch in an order that depends on (seed, epoch) alone; the last incomplete batch is dropped."""
+    def shuffled(self, seed: int, epoch: int, *, skip: int = 0) -> Iterator[Batch]:
+        """One epoch in an order that depends on (seed, epoch) alone; the last incomplete batch is dropped.
+
+        The first `skip` batches are left out: those that a training which goes on has seen.
+        """
         order = np.random.default_rng([seed, epoch]).permutation(len(self._labels))
         size = self._batch_size
-        yield from self._serve([order[step * size : (step + 1) * size] for step in range(self.steps_per_epoch)], True)
+        steps = range(skip, self.steps_per_epoch)
+        yield from self._serve([order[step * size : (step + 1) * size] for step in steps], True)
 
     def in_order(self) -> Iterator[Batch]:
         """Every image once, in order; the last batch may be smaller."""
@@ -136,7 +141,14 @@ def _make_loader(images: Images, order: _Order, workers: int, device: torch.devi
         persistent_workers=persistent,
         pin_memory=device.type == "cuda",
         generator=torch.Generator(),  # otherwise the workers' seeds are drawn from the global generator
+        worker_init_fn=_leave_signals,
     )
+
+
+def _leave_signals(worker: int) -> None:
+    """Ctrl-C is for the training, which ends its workers itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _resident(images: Images, device: torch.device) -> torch.Tensor | None:

@@ -16,17 +16,14 @@ import torch
 from twincl import __version__
 from twincl.data.csv_text import guard, guarded
 from twincl.errors import InputError
-from twincl.files import atomic_path, write_json, write_text
+from twincl.files import PARTIAL, atomic_path, remove_partial, write_json, write_text
 from twincl.results.model_file import DESCRIPTION, WEIGHTS
 from twincl.results.outputs import OUTPUTS
+from twincl.training.checkpoint import remove_checkpoints
 
 CONFIG, METRICS, SUMMARY = "config.yaml", "metrics.jsonl", "summary.json"
-ISSUES, ENVIRONMENT, SKIPPED, CHECKPOINT = (
-    "label_issues.csv",
-    "environment.json",
-    "skipped_images.csv",
-    "checkpoint.pt",
-)
+ISSUES, ENVIRONMENT, SKIPPED = "label_issues.csv", "environment.json", "skipped_images.csv"
+CHECKPOINTS = "checkpoints"
 CORRECTED, REPORT, FIGURES = "corrected_labels.csv", "report.html", "figures"
 EVERYTHING = (
     CONFIG,
@@ -38,7 +35,6 @@ EVERYTHING = (
     REPORT,
     ENVIRONMENT,
     SKIPPED,
-    CHECKPOINT,
     WEIGHTS,
     DESCRIPTION,
 )
@@ -56,23 +52,33 @@ def check_output(folder: Path, *, force: bool, resume: bool) -> None:
     above = next(path for path in (folder, *folder.parents) if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise InputError(f"the output folder {folder} cannot be written: {above} is no folder to write in")
-    if not folder.exists() or not any(folder.iterdir()):
+    if not folder.exists() or all(path.name.startswith(PARTIAL) for path in folder.iterdir()):
         return
-    if not all((folder / name).is_file() for name in (CONFIG, ENVIRONMENT)):
+    if not _holds_run(folder):
         raise InputError(f"the folder {folder} holds other files and no run; choose a new folder for --output")
     if not force and not resume:
         raise InputError(f"the folder {folder} holds a run; pass --resume to go on with it or --force to replace it")
+
+
+def _holds_run(folder: Path) -> bool:
+    """Whether twincl wrote here: the first file of a run says so."""
+    try:
+        return "twincl" in json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def open_folder(folder: Path, *, force: bool) -> None:
     """Create the folder, with `force` removing the files of an earlier run (and no others)."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        remove_partial(folder)
         if force:
-            for name in EVERYTHING:
-                (folder / name).unlink(missing_ok=True)
+            remove_checkpoints(folder / CHECKPOINTS)  # before the rest: without them there is nothing to go on from
             for figure in (folder / FIGURES).glob("*.png"):
                 figure.unlink()
+            for name in (*(name for name in EVERYTHING if name != ENVIRONMENT), ENVIRONMENT):
+                (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"the output folder {folder} cannot be written: {error.strerror}") from None
 

@@ -50,7 +50,7 @@ def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
     count = len(data.train.labels)
     optim = config.optim
     epochs = optim.epochs or default_epochs(shape, count)
-    batch_size = optim.batch_size or default_batch_size(count)
+    batch_size = optim.batch_size or default_batch_size(shape, count)
     share = batch_size / 256
     rate = optim.lr_base * (share if optim.lr_scaling == "linear" else share**0.5)
     hint = "features" if len(shape) == 1 else data.augment_hint
@@ -113,10 +113,14 @@ def default_epochs(shape: tuple[int, ...], count: int) -> int:
     return 20 if count < 25_000 else 12
 
 
-def default_batch_size(count: int) -> int:
-    """The power of two from 16 to 256 that still leaves twenty steps an epoch; never more than the images there are."""
+def default_batch_size(shape: tuple[int, ...], count: int) -> int:
+    """The power of two from 16 to 256 that still leaves twenty steps an epoch, of feature vectors ten; at most `count`.
+
+    A large batch has more to contrast with; a small one takes more steps, which feature vectors need fewer of.
+    """
+    steps = 20 if len(shape) == 3 else 10
     size = 256
-    while size > 16 and count < 20 * size:
+    while size > 16 and count < steps * size:
         size //= 2
     return min(size, count)
 

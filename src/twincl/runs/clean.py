@@ -9,10 +9,10 @@ from twincl.config import Config
 from twincl.results.corrections import Policy
 from twincl.runs.corrections import write_corrections
 from twincl.runs.issues import worst_labels
-from twincl.runs.learn import Listener, Silence
+from twincl.runs.listener import Listener, Silence
 from twincl.runs.records import Record
 from twincl.runs.report import write_report
-from twincl.runs.train import train
+from twincl.runs.train import CHECKPOINT_MINUTES, train
 
 
 class Cleaned(NamedTuple):
@@ -31,6 +31,7 @@ def clean(
     drop_below: float,
     force: bool = False,
     resume: bool = False,
+    checkpoint_minutes: float = CHECKPOINT_MINUTES,
     listener: Listener | None = None,
 ) -> Cleaned:
     """Train as `config` says, then write corrections and report beside what the training leaves in `output`.
@@ -38,10 +39,11 @@ def clean(
     Raises:
         InputError: configuration, data or policy cannot be used, or the folder holds something that would be lost.
         TrainingError: the training cannot go on.
+        Stopped: SIGTERM or Ctrl-C came; everything is saved.
     """
     tell = listener or Silence()
     policy = Policy(relabel_above, drop_below)
-    summary = train(config, output, force=force, resume=resume, listener=tell)
+    summary = train(config, output, force=force, resume=resume, checkpoint_minutes=checkpoint_minutes, listener=tell)
     actions = write_corrections(output, policy, force=True)  # the folder is this run's own
     tell.note("writing the report")
     write_report(output, force=True, progress=tell.progress)

@@ -6,7 +6,7 @@ from typing import Any
 
 from twincl.config import build_config
 from twincl.results.folder import check_output
-from twincl.runs.learn import Listener
+from twincl.runs.listener import Listener
 from twincl.runs.train import train
 
 METHODS = ("tcl", "cross-entropy")

@@ -2,45 +2,16 @@
 
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from twincl.data.batches import Batches
 from twincl.runs.assemble import Training
 from twincl.runs.judge import Judged, judge_all, judge_training
-from twincl.runs.prepare import Prepared, Progress
+from twincl.runs.listener import Listener
+from twincl.runs.prepare import Prepared
 from twincl.runs.records import Record, epoch_record, final_metrics
-from twincl.training.loop import fit
+from twincl.runs.warner import Warner
+from twincl.training.loop import StepListener, fit
 from twincl.training.snapshot import take_snapshot
-
-
-class Listener(Protocol):
-    """Whoever wants to know how the training goes: the terminal, a notebook, nobody."""
-
-    progress: Progress  # wraps a long iteration over images, like tqdm
-
-    def note(self, text: str) -> None:
-        """A sentence for the user."""
-
-    def step(self, step: int, steps: int) -> None:
-        """A step of the current epoch is done."""
-
-    def epoch(self, record: Record, epochs: int) -> None:
-        """An epoch is done; `record` is its line in metrics.jsonl."""
-
-
-class Silence:
-    """A listener that says nothing."""
-
-    progress: Progress = None
-
-    def note(self, text: str) -> None:
-        """Ignore."""
-
-    def step(self, step: int, steps: int) -> None:
-        """Ignore."""
-
-    def epoch(self, record: Record, epochs: int) -> None:
-        """Ignore."""
 
 
 def learn(
@@ -50,7 +21,8 @@ def learn(
     seed: int,
     history: list[Record],
     tell: Listener,
-    after_epoch: Callable[[], None],
+    after_step: StepListener | None = None,
+    after_epoch: Callable[[], None] | None = None,
 ) -> tuple[Judged, Record]:
     """Train to the last epoch; `history` grows by a record an epoch, then `after_epoch` is called.
 
@@ -62,6 +34,13 @@ def learn(
     if evaluation.images is not None and evaluation.labels is not None:
         size = min(256, len(evaluation.labels))
         batches = Batches(evaluation.images, evaluation.labels, batch_size=size, device=training.device)
+
+    def on_step(step: int, steps: int) -> None:
+        tell.step(step, steps)
+        if after_step:
+            after_step(step, steps)
+
+    warner = Warner(data.classes, tell)
     for last in fit(
         training.state,
         training.views,
@@ -70,17 +49,21 @@ def learn(
         seed=seed,
         amp=training.amp,
         schedule=training.schedule,
-        on_step=tell.step,
+        on_step=on_step,
     ):
         start = time.perf_counter()
         if batches is not None:
             test = take_snapshot(training.state.net, training.views, batches.in_order(), amp=training.amp)
         if last.snapshot is not None:
+            assert last.clean_probability is not None
             model, judgement = judge_training(last.snapshot, data.train.labels)
+            warner.look(last.snapshot, data.train.labels, last.clean_probability)
         record = epoch_record(last, data, judgement if last.snapshot is not None else None, test)
         record["seconds"] = round(last.train_seconds + time.perf_counter() - start, 3)
         history.append(record)
-        after_epoch()
+        if after_epoch:
+            after_epoch()
         tell.epoch(record, training.epochs)
     assert last.snapshot is not None
-    return judge_all(model, data, last.snapshot, test), final_metrics(data, judgement, last.snapshot, test)
+    evaluated = final_metrics(data, judgement, last.snapshot, test) | {"warnings": warner.at_the_end()}
+    return judge_all(model, data, last.snapshot, test), evaluated

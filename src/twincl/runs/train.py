@@ -4,30 +4,44 @@ from pathlib import Path
 
 from twincl.config import Config, build_config, to_yaml
 from twincl.data.stores import describe_shape
-from twincl.errors import InputError
 from twincl.files import write_json, write_text
 from twincl.methods.registry import find_method
 from twincl.results import folder as run_folder
+from twincl.results.finished import load_run
 from twincl.results.model_file import save_model
 from twincl.results.outputs import save_outputs
-from twincl.runs.assemble import assemble, require_same, resolve
-from twincl.runs.learn import Listener, Silence, learn
+from twincl.runs.assemble import Training, assemble, require_same, resolve
+from twincl.runs.judge import Judged
+from twincl.runs.keeping import Keeper, stop_requests, writing_to
+from twincl.runs.learn import learn
+from twincl.runs.listener import Listener, Silence
 from twincl.runs.prepare import Prepared, prepare
 from twincl.runs.records import Record, describe_model, summarise
 from twincl.training.checkpoint import load_checkpoint, save_checkpoint
 from twincl.training.device import choose_device
+from twincl.training.loop import TrainState
+
+CHECKPOINT_MINUTES = 10.0  # at most so much is lost in an epoch that takes longer
 
 
 def train(
-    config: Config, output: Path, *, force: bool = False, resume: bool = False, listener: Listener | None = None
+    config: Config,
+    output: Path,
+    *,
+    force: bool = False,
+    resume: bool = False,
+    checkpoint_minutes: float = CHECKPOINT_MINUTES,
+    listener: Listener | None = None,
 ) -> Record:
     """Train as `config` says and leave everything in the folder `output`; returns the summary.
 
-    Nothing is written before the data have been read and checked.
+    Nothing is written before the data have been read and checked. With `resume` the training goes on from its newest
+    checkpoint, begins where there is none, and is left as it is where it is complete.
 
     Raises:
         InputError: configuration or data cannot be used, or the folder holds something that would be lost.
         TrainingError: the training cannot go on.
+        Stopped: SIGTERM or Ctrl-C came; everything is saved.
     """
     tell = listener or Silence()
     run_folder.check_output(output, force=force, resume=resume)
@@ -41,39 +55,65 @@ def train(
     if resuming:
         require_same(config, output / run_folder.CONFIG)
     training = assemble(config, data, device)
-    checkpoint = output / run_folder.CHECKPOINT
-    history = load_checkpoint(checkpoint, training.state) if resuming and checkpoint.is_file() else []
+    history = _restore(training.state, output / run_folder.CHECKPOINTS, tell) if resuming else []
     if training.state.epoch >= training.epochs:
-        raise InputError(f"the run in {output} is complete; pass --force to train it anew")
+        tell.note(f"the run in {output} is complete; pass --force to train it anew")
+        return load_run(output).summary
     _describe(config, data, tell)
-    if history:
-        tell.note(f"going on after epoch {training.state.epoch} of {training.epochs}")
 
-    run_folder.open_folder(output, force=force and not resuming)
-    write_text(output / run_folder.CONFIG, to_yaml(config))
-    run_folder.write_environment(output, device, training.amp)
-    run_folder.write_skipped(output, data.broken)
-
-    def after_epoch() -> None:
-        run_folder.write_metrics(output, history)
-        if training.state.epoch < training.epochs:
-            save_checkpoint(checkpoint, training.state, history)
-
-    judged, evaluated = learn(
-        training,
-        data,
-        seed=config.seed,
-        history=history,
-        tell=tell,
-        after_epoch=after_epoch,
-    )
-    run_folder.write_issues(output, judged.table(data.classes))
-    save_outputs(output, judged.outputs)
-    save_model(output, training.state.net, describe_model(config, data))
-    summary = summarise(config, data, history, judged, evaluated)
-    write_json(output / run_folder.SUMMARY, summary)
-    save_checkpoint(checkpoint, training.state, history)  # last: it says that all the rest is there
+    with writing_to(output):
+        run_folder.open_folder(output, force=force and not resuming)
+        run_folder.write_environment(output, device, training.amp)
+        write_text(output / run_folder.CONFIG, to_yaml(config))
+        run_folder.write_skipped(output, data.broken)
+        judged, evaluated = _learn_and_keep(training, data, config, output, history, checkpoint_minutes, tell)
+        run_folder.write_issues(output, judged.table(data.classes))
+        save_outputs(output, judged.outputs)
+        save_model(output, training.state.net, describe_model(config, data))
+        summary = summarise(config, data, history, judged, evaluated)
+        write_json(output / run_folder.SUMMARY, summary)
+        save_checkpoint(output / run_folder.CHECKPOINTS, training.state, history)  # last: it says that all is there
     return summary
+
+
+def _learn_and_keep(
+    training: Training,
+    data: Prepared,
+    config: Config,
+    output: Path,
+    history: list[Record],
+    minutes: float,
+    tell: Listener,
+) -> tuple[Judged, Record]:
+    """Train to the end, or until a signal comes, with checkpoints and metrics on the way."""
+    with stop_requests() as request:
+        keeper = Keeper(output / run_folder.CHECKPOINTS, training.state, history, minutes=minutes, request=request)
+
+        def after_epoch() -> None:
+            run_folder.write_metrics(output, history)
+            if training.state.epoch < training.epochs:
+                keeper.save()
+
+        return learn(
+            training,
+            data,
+            seed=config.seed,
+            history=history,
+            tell=tell,
+            after_step=keeper.after_step,
+            after_epoch=after_epoch,
+        )
+
+
+def _restore(state: TrainState, checkpoints: Path, tell: Listener) -> list[Record]:
+    """Bring the state back; says from where it goes on, and which checkpoints it could not use."""
+    history, damaged = load_checkpoint(checkpoints, state)
+    for path in damaged:
+        tell.note(f"the checkpoint {path} is damaged and left aside; the one before it is used")
+    if state.epoch or state.step:
+        where = f" and {state.step} steps" if state.step else ""
+        tell.note(f"going on after {state.epoch} epochs{where}")
+    return history
 
 
 def _describe(config: Config, data: Prepared, tell: Listener) -> None:

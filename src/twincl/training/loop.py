@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -10,10 +10,12 @@ import torch
 from twincl.augment.views import Views
 from twincl.data.batches import Batch, Batches
 from twincl.errors import TrainingError
-from twincl.methods.method import Method, Snapshot
+from twincl.methods.method import LossTerms, Method, Snapshot
 from twincl.nets.twin import TwinNet
 from twincl.training.device import precision
 from twincl.training.snapshot import take_snapshot
+
+LOOK_EVERY = 50  # steps from one look at the losses to the next: on a GPU every look waits for the steps before it
 
 
 @dataclass
@@ -25,6 +27,8 @@ class TrainState:
     method: Method
     generator: torch.Generator  # of views and mixup
     epoch: int = 0  # epochs finished
+    step: int = 0  # steps finished of the epoch after them
+    terms: list[LossTerms] = field(default_factory=list)  # of these steps, detached
 
 
 class Epoch(NamedTuple):
@@ -52,10 +56,10 @@ def fit(
     schedule: Callable[[int], float],
     on_step: StepListener | None = None,
 ) -> Iterator[Epoch]:
-    """Algorithm 1, one epoch for each item taken from the iterator; goes on from `state.epoch`.
+    """Algorithm 1, one epoch for each item taken from the iterator; goes on where `state` stands.
 
     Args:
-        state: moved in place.
+        state: moved in place; whole, and fit to be saved, whenever `on_step` is called and an epoch is handed out.
         views: the augmentations, of which the loop itself uses only the plain one.
         batches: the training set with its given labels.
         epochs: number of epochs in all.
@@ -75,26 +79,30 @@ def fit(
         return snapshot, state.method.expectation(snapshot)
 
     steps = batches.steps_per_epoch
-    if state.epoch == 0:
+    if state.epoch == state.step == 0:
         expectation()
     state.net.train()
-    for epoch in range(state.epoch, epochs):
+    while state.epoch < epochs:
         start = time.perf_counter()
-        values: list[torch.Tensor] = []
-        for step, batch in enumerate(batches.shuffled(seed, epoch)):
-            rate = schedule(epoch * steps + step)
-            terms = descend(state, batch, rate=rate, amp=amp)
-            values.append(torch.stack(list(terms.values())))
+        done = state.epoch * steps
+        for batch in batches.shuffled(seed, state.epoch, skip=state.step):
+            terms = descend(state, batch, rate=schedule(done + state.step), amp=amp)
+            state.terms.append(terms)
+            state.step += 1
+            if state.step % LOOK_EVERY == 0:
+                require_finite(state)
             if on_step:
-                on_step(step + 1, steps)
-        losses = _means(list(terms), torch.stack(values).cpu(), epoch)
-        state.epoch = epoch + 1
+                on_step(state.step, steps)
+        require_finite(state)
+        losses = {name: values.mean().item() for name, values in stacked(state.terms).items()}
+        state.epoch, state.step, state.terms = state.epoch + 1, 0, []
         due = state.epoch % state.method.update_every == 0 or state.epoch == epochs
         snapshot, clean = expectation() if due else (None, None)
+        rate = schedule(done + steps - 1)
         yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, clean)
 
 
-def descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> dict[str, torch.Tensor]:
+def descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> LossTerms:
     """One step of the optimiser on the sum of the method's terms; returns them detached."""
     for group in state.optimizer.param_groups:
         group["lr"] = rate
@@ -107,17 +115,22 @@ def descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> dict[
     return {name: value.detach() for name, value in terms.items()}
 
 
-def _means(names: list[str], values: torch.Tensor, epoch: int) -> dict[str, float]:
-    """The mean over an epoch's steps of each term, from (steps, terms); looked at once, so that no step waits for it.
+def require_finite(state: TrainState) -> None:
+    """Look at the terms of the steps of this epoch.
 
     Raises:
         TrainingError: a term is not finite; the first is named, since after its step no other is.
     """
+    values = torch.stack([torch.stack(list(terms.values())) for terms in state.terms]).cpu()  # (steps, terms)
     broken = (~values.isfinite()).nonzero().tolist()
     if broken:
         step, term = broken[0]
         raise TrainingError(
-            f"the loss term '{names[term]}' became {float(values[step, term])} in epoch {epoch + 1}; "
-            "try a lower --lr or --no-amp"
+            f"the loss term '{list(state.terms[0])[term]}' became {float(values[step, term])} in step {step + 1} of "
+            f"epoch {state.epoch + 1}; try a lower --lr or --no-amp"
         )
-    return dict(zip(names, values.mean(0).tolist(), strict=True))
+
+
+def stacked(terms: list[LossTerms]) -> LossTerms:
+    """The terms of several steps, each as one tensor (steps,) in the main memory."""
+    return {name: torch.stack([step[name] for step in terms]).cpu() for name in (terms[0] if terms else ())}

@@ -1,0 +1,39 @@
+"""Signs that a training went wrong although nothing failed, in plain words."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+COLLAPSED = 0.95  # share of all predictions in one class that is suspicious ...
+USUAL = 0.8  # ... unless so many of the given labels are of that class
+
+
+def symptoms(
+    predicted: NDArray[np.integer],
+    given: NDArray[np.integer],
+    clean: NDArray[np.floating],
+    classes: tuple[str, ...],
+) -> dict[str, str]:
+    """What is suspicious about predictions (N,), given labels (N,) and the clean probability w (N,) of these.
+
+    Returns:
+        Kind of symptom -> a sentence: what it is and what to try. Kinds: `collapsed`, `nothing_clean`, `one_mode`.
+    """
+    found: dict[str, str] = {}
+    counts = np.bincount(predicted, minlength=len(classes))
+    top = int(counts.argmax())
+    if counts[top] > COLLAPSED * len(given) and (given == top).mean() < USUAL:
+        found["collapsed"] = (
+            f"{counts[top] / len(given):.0%} of the training data are predicted to be '{classes[top]}': the model has "
+            "collapsed; try a lower learning rate, more epochs or a larger tcl.weight_entropy"
+        )
+    if (clean > 0.5).sum() < len(classes):
+        found["nothing_clean"] = (
+            "hardly any label is judged clean, so there is nothing to learn the classes from; check that labels and "
+            "data belong together, or try more epochs on the given labels (tcl.label_epochs)"
+        )
+    if (clean == 1).all():
+        found["one_mode"] = (
+            "right and wrong labels could not be told apart, so every label was trusted in training; if you know that "
+            "many are wrong, try more epochs"
+        )
+    return found

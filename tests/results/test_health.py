@@ -1,0 +1,32 @@
+"""What is suspicious is said, and nothing else."""
+
+import numpy as np
+import pytest
+
+from twincl.results.health import symptoms
+
+CLASSES = ("cat", "dog")
+GIVEN = np.arange(100) % 2
+BOTH = np.where(GIVEN == 1, 0.9, 0.1)
+
+
+def test_nothing_to_say():
+    assert symptoms(GIVEN, GIVEN, BOTH, CLASSES) == {}
+
+
+@pytest.mark.parametrize(("dogs", "told"), [(100, True), (96, True), (95, False), (50, False)])
+def test_collapse(dogs, told):
+    found = symptoms((np.arange(100) < dogs).astype(int), GIVEN, BOTH, CLASSES)
+    assert ("collapsed" in found) == told
+    if told:
+        assert found["collapsed"].startswith(f"{dogs}% of the training data are predicted to be 'dog'")
+
+
+def test_a_class_that_most_labels_have_may_be_predicted_so_often():
+    mostly = (np.arange(100) < 97).astype(int)
+    assert symptoms(mostly, mostly, BOTH, CLASSES) == {}
+
+
+def test_nothing_is_clean_or_everything():
+    assert list(symptoms(GIVEN, GIVEN, np.full(100, 0.4), CLASSES)) == ["nothing_clean"]
+    assert list(symptoms(GIVEN, GIVEN, np.ones(100), CLASSES)) == ["one_mode"]
