@@ -7,6 +7,8 @@ class InputError(ValueError):
     The command line prints it on stderr without a traceback and exits with code 2.
     """
 
+    said_elsewhere = False  # another process of the same training says so
+
 
 def nearest(name: str, valid: list[str]) -> str:
     """A hint for a mistyped name: `did you mean 'x'?` if one is close, otherwise the list of valid names."""

@@ -62,6 +62,17 @@ class Ranks:
             whole.register_hook(_summed)  # type: ignore[no-untyped-call]
         return whole
 
+    def gather_views(self, tensor: "Tensor", views: int) -> "Tensor":
+        """The rows of all ranks in the order that one rank would have them.
+
+        A rank's tensor is `views` views of its own rows, one after the other, (views * b, ...); the answer is as many
+        views of all rows, (views * B, ...). Differentiable as `gather` is.
+        """
+        if self.world == 1:
+            return tensor
+        by_row = tensor.view(views, -1, *tensor.shape[1:]).transpose(0, 1)
+        return self.gather(by_row).transpose(0, 1).flatten(0, 1)
+
     def gather_uneven(self, tensor: "Tensor") -> "Tensor":
         """The tensors of all ranks, which may differ in their number of rows or have none; not differentiable."""
         if self.world == 1:
@@ -94,6 +105,27 @@ class Ranks:
         agreed = torch.tensor(int(flag))
         dist.all_reduce(agreed, dist.ReduceOp.MAX)
         return bool(agreed)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What fails on every rank is said by the first alone; what fails on some, by those, and all of them end.
+
+        Raises:
+            InputError: this rank's own, or that of the others.
+        """
+        own: InputError | None = None
+        try:
+            yield
+        except InputError as error:
+            own = error
+        somewhere, everywhere = self.any(own is not None), not self.any(own is None)
+        if own is not None:
+            own.said_elsewhere = everywhere and not self.first
+            raise own
+        if somewhere:
+            other = InputError("another process of this training cannot begin; see what it said")
+            other.said_elsewhere = True
+            raise other
 
     def barrier(self) -> None:
         """Wait until all ranks are here."""

@@ -29,6 +29,9 @@ class Diary:
     def after_step(self):
         self.calls.append("after_step")
 
+    def state_dict(self):
+        return {}
+
 
 def diary(tiny, **options):
     training = tiny(Diary(**options))

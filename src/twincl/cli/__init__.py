@@ -18,13 +18,13 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # a file name must not end a training
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, standalone_mode=False, obj=sys.argv[1:] if arguments is None else arguments)
         if code == 130:  # typer's code for Ctrl-C
             raise KeyboardInterrupt
     except typer.TyperException as error:  # unknown option, missing argument, value of the wrong type
         code = _fail(error.format_message(), 2)
     except InputError as error:
-        code = _fail(str(error), 2)
+        code = 2 if error.said_elsewhere else _fail(str(error), 2)
     except TrainingError as error:
         code = _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):

@@ -12,6 +12,10 @@ class Mix(NamedTuple):
     partner: Tensor  # (M,) permutation
     share: Tensor  # (M,) in [0, 1]
 
+    def of(self, rows: Tensor) -> "Mix":
+        """The plan of some of the rows, given by number; their partners may be any."""
+        return Mix(self.partner[rows], self.share[rows])
+
 
 def draw_mix(
     count: int,
@@ -37,7 +41,7 @@ def draw_mix(
     return Mix(partner, share.expand(count))
 
 
-def mix(rows: Tensor, plan: Mix) -> Tensor:
-    """Eq. 14: lambda x_i + (1 - lambda) x_j for rows (M, ...), images or targets."""
+def mix(rows: Tensor, plan: Mix, partners: Tensor | None = None) -> Tensor:
+    """Eq. 14: lambda x_i + (1 - lambda) x_j for rows (M, ...), images or targets; x_j among `partners`, else `rows`."""
     share = plan.share.view(-1, *[1] * (rows.dim() - 1)).to(rows)
-    return share * rows + (1 - share) * rows[plan.partner]
+    return share * rows + (1 - share) * (rows if partners is None else partners)[plan.partner]

@@ -10,14 +10,15 @@ from torch.utils.data import DataLoader, Dataset
 
 from twincl.data.stores import Images, MemoryFeatures, MemoryImages
 from twincl.errors import InputError
+from twincl.ranks import ALONE, Ranks
 
 
 @dataclass(frozen=True)
 class Batch:
-    """B samples and their given labels, all on the device."""
+    """B samples and their given labels, all on the device; of the images only this rank's share b, alone all."""
 
     index: torch.Tensor  # (B,) int64, the samples' places in the data set
-    images: torch.Tensor  # (B, C, H, W) uint8, or feature vectors (B, D) float32
+    images: torch.Tensor  # (b, C, H, W) uint8, or feature vectors (b, D) float32
     labels: torch.Tensor  # (B,) int64
 
 
@@ -25,7 +26,14 @@ class Batches:
     """The samples of a split, served in batches; those in memory by indexing, others by worker processes."""
 
     def __init__(
-        self, images: Images, labels: np.ndarray, *, batch_size: int, device: torch.device, workers: int = 0
+        self,
+        images: Images,
+        labels: np.ndarray,
+        *,
+        batch_size: int,
+        device: torch.device,
+        workers: int = 0,
+        ranks: Ranks = ALONE,
     ) -> None:
         """Prepare to serve `images` with `labels` (N,), on `device`; nothing is read yet.
 
@@ -41,6 +49,7 @@ class Batches:
                 f"{len(labels)} training images are fewer than one batch of {batch_size}; "
                 f"pass --batch-size {len(labels)} or less"
             )
+        self._ranks = ranks
         self._images = images
         self._batch_size = batch_size
         self._device = device
@@ -62,32 +71,36 @@ class Batches:
         """
         order = np.random.default_rng([seed, epoch]).permutation(len(self._labels))
         size = self._batch_size
-        steps = range(skip, self.steps_per_epoch)
-        yield from self._serve([order[step * size : (step + 1) * size] for step in steps], True)
+        rows = [order[step * size : (step + 1) * size] for step in range(skip, self.steps_per_epoch)]
+        own = self._ranks.rows(size)
+        for row, images in zip(rows, self._fetch([row[own] for row in rows], True), strict=True):
+            yield self._batch(row, images)
 
     def in_order(self) -> Iterator[Batch]:
-        """Every image once, in order; the last batch may be smaller."""
-        every = np.arange(len(self._labels))
+        """Every image of this rank's share once, in order; the last batch may be smaller, a lone one even empty."""
+        every = np.arange(len(self._labels))[self._ranks.share(len(self._labels))]
         size = self._batch_size
-        yield from self._serve([every[start : start + size] for start in range(0, len(every), size)], False)
+        rows = [every[start : start + size] for start in range(0, len(every), size)] or [every]
+        for row, images in zip(rows, self._fetch(rows, False), strict=True):
+            yield self._batch(row, images)
 
-    def _serve(self, rows: list[np.ndarray], training: bool) -> Iterator[Batch]:
-        for index, images in self._fetch(rows, training):
-            index = index.to(self._device, non_blocking=True)
-            yield Batch(index, images.to(self._device, non_blocking=True), self._labels.index_select(0, index))
+    def _batch(self, row: np.ndarray, images: torch.Tensor) -> Batch:
+        index = torch.from_numpy(row).to(self._device, non_blocking=True)
+        return Batch(index, images.to(self._device, non_blocking=True), self._labels.index_select(0, index))
 
-    def _fetch(self, rows: list[np.ndarray], training: bool) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    def _fetch(self, rows: list[np.ndarray], training: bool) -> Iterator[torch.Tensor]:
+        """The images of each of the `rows`, one batch after the other."""
         if self._resident is not None:
             for index in map(torch.from_numpy, rows):
-                yield index, self._resident.index_select(0, index.to(self._resident.device))
+                yield self._resident.index_select(0, index.to(self._resident.device))
         elif self._workers == 0:
             for row in rows:
-                yield torch.from_numpy(row), self._images.batch(row)
+                yield self._images.batch(row)
         else:
-            for index, images in self._loader(rows, training):
+            for images in self._loader(rows, training):
                 if isinstance(images, str):
                     raise InputError(images)
-                yield index, images
+                yield images
 
     def _loader(self, rows: list[np.ndarray], training: bool) -> "_Loader":
         """The batches `rows` by worker processes; training keeps its workers from epoch to epoch."""
@@ -114,7 +127,7 @@ class _Order:
         return len(self.rows)
 
 
-_Fetched = tuple[torch.Tensor, torch.Tensor | str]
+_Fetched = torch.Tensor | str
 _Loader = DataLoader[_Fetched]
 
 
@@ -126,9 +139,9 @@ class _Fetch(Dataset[_Fetched]):
 
     def __getitem__(self, row: np.ndarray) -> _Fetched:
         try:
-            return torch.from_numpy(row), self._images.batch(row)
+            return self._images.batch(row)
         except InputError as error:
-            return torch.from_numpy(row), str(error)
+            return str(error)
 
 
 def _make_loader(images: Images, order: _Order, workers: int, device: torch.device, *, persistent: bool) -> _Loader:

@@ -25,8 +25,9 @@ class CrossEntropy:
 
     def losses(self, batch: Batch, epoch: int) -> LossTerms:
         """Cross-entropy of the weak view."""
-        logits = self.parts.net.classify(self.parts.views.weak(batch.images, self.parts.generator))
-        return {"cross_entropy": F.cross_entropy(logits, batch.labels)}
+        ranks = self.parts.ranks
+        logits = self.parts.forward(self.parts.views.weak(batch.images, self.parts.generator, ranks)).logits
+        return {"cross_entropy": F.cross_entropy(ranks.gather(logits), batch.labels)}
 
     def after_step(self) -> None:
         """Nothing follows the weights."""

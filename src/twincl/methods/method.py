@@ -1,5 +1,6 @@
 """What the training loop asks of a method, and what passes between them. No field here holds a true label."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import torch
@@ -7,7 +8,8 @@ from torch import Tensor
 
 from twincl.augment.views import Views
 from twincl.data.batches import Batch
-from twincl.nets.twin import TwinNet
+from twincl.nets.twin import Outputs, TwinNet
+from twincl.ranks import ALONE, Ranks
 
 LossTerms = dict[str, Tensor]  # named scalars; the loop descends on their sum
 
@@ -20,7 +22,13 @@ class Parts(NamedTuple):
     labels: Tensor  # (N,) the given labels in data order, on the training device
     num_classes: int
     epochs: int  # length of the whole training
-    generator: torch.Generator  # source of all randomness of views and mixup
+    generator: torch.Generator  # source of all randomness of views and mixup, in the same state on all ranks
+    ranks: Ranks = ALONE
+    replica: Callable[[Tensor], Outputs] | None = None  # `net` as DDP has wrapped it, where there are more ranks
+
+    def forward(self, images: Tensor) -> Outputs:
+        """This rank's own rows through the network, in a step."""
+        return (self.replica or self.net)(images)
 
 
 class Snapshot(NamedTuple):
@@ -42,7 +50,10 @@ class Method(Protocol):
         """
 
     def losses(self, batch: Batch, epoch: int) -> LossTerms:
-        """Loss terms of one batch, ready for backward; `epoch` counts from zero."""
+        """Loss terms of one batch, ready for backward; `epoch` counts from zero.
+
+        With more ranks than one, all of them compute the same terms, those of the whole batch, from gathered outputs.
+        """
 
     def after_step(self) -> None:
         """After the optimiser moved the weights: queues and moving averages follow here, nowhere else."""

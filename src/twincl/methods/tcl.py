@@ -23,7 +23,7 @@ from twincl.core.mixture import (
     posterior,
     row_blocks,
 )
-from twincl.core.mixup import draw_mix, mix
+from twincl.core.mixup import Mix, draw_mix, mix
 from twincl.core.targets import bootstrap_targets
 from twincl.data.batches import Batch
 from twincl.methods.method import LossTerms, Parts, Snapshot
@@ -113,29 +113,25 @@ class TCL:
 
     def losses(self, batch: Batch, epoch: int) -> LossTerms:
         """Eq. 16: contrast (13), cross-supervision (10), entropy regularisation (11) and alignment (15)."""
-        options, generator = self.settings, self.parts.generator
+        options, generator, ranks = self.settings, self.parts.generator, self.parts.ranks
         strong, weak = self.parts.views.strong, self.parts.views.weak
-        first = strong(batch.images, generator)
+        first = strong(batch.images, generator, ranks)
         twin, other = (strong, weak) if options.views == "strong-strong" else (weak, strong)
-        second, third = twin(batch.images, generator), other(batch.images, generator)
-        pool = torch.cat([third, first, second]) if options.mix_sources == "all" else third
-        plan = draw_mix(
-            len(pool),
-            generator,
-            alpha=options.mix_alpha,
-            per_sample=options.mix_per_sample,
-            dominant=options.mix_dominant,
-        )
+        second, third = twin(batch.images, generator, ranks), other(batch.images, generator, ranks)
+        mixed = [third, first, second] if options.mix_sources == "all" else [third]
+        plan, mixed_images = self._mix(torch.cat(mixed), len(mixed))
 
         # One forward for all views, so that batch norm sees them together.
         unmixed = [third] if options.forward_unmixed else []
-        out = self.parts.net(torch.cat([first, second, mix(pool, plan), *unmixed]))
-        b, m = len(batch.images), len(pool)
-        logits1, logits2, mixed_logits, *_ = out.logits.split([b, b, m, *map(len, unmixed)])
-        embeddings1, embeddings2, mixed_embeddings, *_ = out.embeddings.split([b, b, m, *map(len, unmixed)])
+        out = self.parts.forward(torch.cat([first, second, mixed_images, *unmixed]))
+        views = 2 + len(mixed) + len(unmixed)
+        b = len(batch.labels)
+        sizes = [b, b, b * len(mixed), *[b] * len(unmixed)]
+        logits1, logits2, mixed_logits, *_ = torch.split(ranks.gather_views(out.logits, views), sizes)
+        embeddings1, embeddings2, mixed_embeddings, *_ = torch.split(ranks.gather_views(out.embeddings, views), sizes)
 
         targets1, targets2, mean_targets = self._targets(batch, logits1, logits2, epoch)
-        mixed_targets = mix(mean_targets.repeat(m // b, 1), plan)
+        mixed_targets = mix(mean_targets.repeat(len(mixed), 1), plan)
         regularised = [logits1, logits2, mixed_logits] if options.entropy_views == "strong+mix" else [logits1, logits2]
         predictions = torch.cat(regularised)
         align_class, align_mixture = alignment(mixed_logits, self._mixture_logits(mixed_embeddings), mixed_targets)
@@ -147,6 +143,20 @@ class TCL:
             "align_class": options.weight_align * align_class,
             "align_mixture": options.weight_align * align_mixture,
         }
+
+    def _mix(self, pool: Tensor, views: int) -> tuple[Mix, Tensor]:
+        """Eq. 14 on this rank's rows of so many views: the plan for those of all ranks, and own rows mixed."""
+        options, ranks = self.settings, self.parts.ranks
+        plan = draw_mix(
+            len(pool) * ranks.world,
+            self.parts.generator,
+            alpha=options.mix_alpha,
+            per_sample=options.mix_per_sample,
+            dominant=options.mix_dominant,
+        )
+        everything = torch.arange(len(pool) * ranks.world, device=plan.partner.device).view(views, -1)
+        own = everything[:, ranks.rows(everything.shape[1])].flatten()
+        return plan, mix(pool, plan.of(own), ranks.gather_views(pool, views))
 
     def _targets(self, batch: Batch, logits1: Tensor, logits2: Tensor, epoch: int) -> tuple[Tensor, Tensor, Tensor]:
         """Eq. 9 for both views, and the average of both that mixup uses; the given labels in the first epochs."""

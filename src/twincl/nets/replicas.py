@@ -3,12 +3,14 @@
 Names of parameters and buffers stay those of the plain network, so that either loads what the other has saved.
 """
 
+import inspect
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.parallel import DistributedDataParallel
 
 from twincl.errors import InputError
 from twincl.ranks import Ranks
@@ -36,6 +38,16 @@ def replicate(net: nn.Module, ranks: Ranks, device: torch.device, *, batch_rows:
     if isinstance(net, nn.Dropout):
         return _in_place_of(net, SharedDropout(net.p, ranks, batch_rows))
     return net
+
+
+def in_parallel(net: nn.Module, ranks: Ranks) -> nn.Module | None:
+    """PyTorch's DDP around a replicated `net`: its gradients become the mean over the ranks; None for one rank."""
+    if ranks.world == 1:
+        return None
+    options = inspect.signature(DistributedDataParallel.__init__).parameters
+    no_buffers = "forward_sync_buffers" if "forward_sync_buffers" in options else "broadcast_buffers"  # PyTorch < 2.13
+    # static graph: a method may leave a head unused, but always the same
+    return DistributedDataParallel(net, static_graph=True, **{no_buffers: False})  # type: ignore[arg-type]
 
 
 def _synchronised(norm: _BatchNorm, ranks: Ranks, device: torch.device) -> nn.Module:

@@ -21,7 +21,9 @@ from twincl.errors import InputError
 from twincl.methods.method import Parts
 from twincl.methods.registry import find_method
 from twincl.nets.registry import choose_encoder, create_encoder
+from twincl.nets.replicas import in_parallel, replicate
 from twincl.nets.twin import TwinNet
+from twincl.ranks import ALONE, Ranks
 from twincl.results.settings import flatten
 from twincl.runs.prepare import Prepared
 from twincl.training.device import mixed_precision_pays, seed_everything
@@ -42,15 +44,27 @@ class Training:
     epochs: int
     device: torch.device
     amp: bool
+    ranks: Ranks = ALONE
 
 
-def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
-    """Fill in what was left to the run: epochs, image size, encoder, views, batch size, learning rate, precision."""
+def resolve(config: Config, data: Prepared, device: torch.device, ranks: Ranks = ALONE) -> Config:
+    """Fill in what was left to the run: epochs, image size, encoder, views, batch size, learning rate, precision.
+
+    The batch is that of all ranks together.
+
+    Raises:
+        InputError: the ranks cannot share the batch equally.
+    """
     shape = data.train.images.shape
     count = len(data.train.labels)
     optim = config.optim
     epochs = optim.epochs or default_epochs(shape, count)
-    batch_size = optim.batch_size or default_batch_size(shape, count)
+    batch_size = optim.batch_size or shareable(default_batch_size(shape, count), ranks)
+    if batch_size % ranks.world:
+        raise InputError(
+            f"a batch of {batch_size} cannot be shared equally by {ranks.world} processes; "
+            f"pass --batch-size {shareable(batch_size, ranks)}"
+        )
     share = batch_size / 256
     rate = optim.lr_base * (share if optim.lr_scaling == "linear" else share**0.5)
     hint = "features" if len(shape) == 1 else data.augment_hint
@@ -59,7 +73,7 @@ def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
     warmup = epochs // 10 if optim.warmup_epochs is None else optim.warmup_epochs
     values = {
         "device": str(device),
-        "amp": mixed_precision_pays(device) if config.amp is None else config.amp,
+        "amp": _agreed_precision(device, ranks) if config.amp is None else config.amp,
         **_resolve_images(config, data.train.images),
         "data.workers": 0 if data.train.images.in_memory else _default_workers(config),
         "noise.seed": config.seed if config.noise.seed is None else config.noise.seed,
@@ -73,6 +87,16 @@ def resolve(config: Config, data: Prepared, device: torch.device) -> Config:
     }
     given = flatten(config.model_dump())
     return build_config(preset=config.preset, settings=given | values)
+
+
+def shareable(batch_size: int, ranks: Ranks) -> int:
+    """The next smaller batch size that all ranks have an equal share of; at least one sample each."""
+    return max(1, batch_size // ranks.world) * ranks.world
+
+
+def _agreed_precision(device: torch.device, ranks: Ranks) -> bool:
+    """bfloat16 where it pays on every rank."""
+    return not ranks.any(not mixed_precision_pays(device))
 
 
 def _resolve_images(config: Config, images: Images) -> dict[str, Any]:
@@ -125,8 +149,8 @@ def default_batch_size(shape: tuple[int, ...], count: int) -> int:
     return min(size, count)
 
 
-def assemble(config: Config, data: Prepared, device: torch.device) -> Training:
-    """Build network, optimiser, method and batches from a resolved configuration; seeds all randomness."""
+def assemble(config: Config, data: Prepared, device: torch.device, ranks: Ranks = ALONE) -> Training:
+    """Build network, optimiser, method and batches from a resolved configuration; seeds all randomness alike."""
     seed_everything(config.seed)
     model, optim = config.model, config.optim
     assert model.name
@@ -142,6 +166,7 @@ def assemble(config: Config, data: Prepared, device: torch.device) -> Training:
     )
     net = TwinNet(encoder, len(data.classes), feat_dim=model.feat_dim, head_bn=model.head_bn, dropout=model.dropout)
     net = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    replicate(net, ranks, device, batch_rows=optim.batch_size // ranks.world)
     views = _make_views(config, data.train.images)
     batches = Batches(
         data.train.images,
@@ -149,6 +174,7 @@ def assemble(config: Config, data: Prepared, device: torch.device) -> Training:
         batch_size=optim.batch_size,
         device=device,
         workers=config.data.workers or 0,
+        ranks=ranks,
     )
     parts = Parts(
         net=net,
@@ -157,6 +183,8 @@ def assemble(config: Config, data: Prepared, device: torch.device) -> Training:
         num_classes=len(data.classes),
         epochs=optim.epochs,
         generator=torch.Generator(device).manual_seed(config.seed),
+        ranks=ranks,
+        replica=in_parallel(net, ranks),
     )
     own_settings = {"tcl": {"settings": config.tcl}}
     method = find_method(config.method)(parts, **own_settings.get(config.method, {}))
@@ -184,6 +212,7 @@ def assemble(config: Config, data: Prepared, device: torch.device) -> Training:
         optim.epochs,
         device,
         bool(config.amp),
+        ranks,
     )
 
 

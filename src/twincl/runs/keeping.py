@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from twincl.errors import Stopped, TrainingError
+from twincl.ranks import Ranks
 from twincl.runs.records import Record
 from twincl.training.checkpoint import save_checkpoint
 from twincl.training.loop import TrainState
@@ -46,15 +47,23 @@ class Keeper:
     """Writes a checkpoint at every epoch's end, every so many minutes between, and when the training is to stop."""
 
     def __init__(
-        self, folder: Path, state: TrainState, history: list[Record], *, minutes: float, request: StopRequest
+        self,
+        folder: Path,
+        state: TrainState,
+        history: list[Record],
+        *,
+        minutes: float,
+        request: StopRequest,
+        ranks: Ranks,
     ) -> None:
         self.folder, self.state, self.history = folder, state, history
-        self.seconds, self.request = 60 * minutes, request
+        self.seconds, self.request, self.ranks = 60 * minutes, request, ranks
         self.saved_at = time.monotonic()
 
     def save(self) -> None:
-        """Write a checkpoint now."""
-        save_checkpoint(self.folder, self.state, self.history)
+        """Write a checkpoint now; all ranks are in the same state, so one does it."""
+        if self.ranks.first:
+            save_checkpoint(self.folder, self.state, self.history)
         self.saved_at = time.monotonic()
 
     def after_step(self, step: int, steps: int) -> None:
@@ -63,12 +72,16 @@ class Keeper:
         Raises:
             Stopped: after saving.
         """
-        stop = self.request.signal
-        if stop is not None or time.monotonic() - self.saved_at >= self.seconds:
+        stop = self.ranks.any(self.request.signal is not None)  # all ranks end after the same step
+        if stop or time.monotonic() - self.saved_at >= self.seconds:
             self.save()
-        if stop is not None:
+        if stop:
+            self.ranks.barrier()  # nobody leaves before all is saved
             where = f"after step {step} of {steps} in epoch {self.state.epoch + 1}"
-            raise Stopped(f"stopped {where}; all is saved: go on with the same command and --resume", stop)
+            raise Stopped(
+                f"stopped {where}; all is saved: go on with the same command and --resume",
+                self.request.signal or signal.SIGTERM,
+            )
 
 
 @contextmanager

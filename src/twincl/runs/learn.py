@@ -33,7 +33,9 @@ def learn(
     batches = None
     if evaluation.images is not None and evaluation.labels is not None:
         size = min(256, len(evaluation.labels))
-        batches = Batches(evaluation.images, evaluation.labels, batch_size=size, device=training.device)
+        batches = Batches(
+            evaluation.images, evaluation.labels, batch_size=size, device=training.device, ranks=training.ranks
+        )
 
     def on_step(step: int, steps: int) -> None:
         tell.step(step, steps)
@@ -50,10 +52,13 @@ def learn(
         amp=training.amp,
         schedule=training.schedule,
         on_step=on_step,
+        ranks=training.ranks,
     ):
         start = time.perf_counter()
         if batches is not None:
-            test = take_snapshot(training.state.net, training.views, batches.in_order(), amp=training.amp)
+            test = take_snapshot(
+                training.state.net, training.views, batches.in_order(), amp=training.amp, ranks=training.ranks
+            )
         if last.snapshot is not None:
             assert last.clean_probability is not None
             model, judgement = judge_training(last.snapshot, data.train.labels)

@@ -6,6 +6,7 @@ from twincl.config import Config, build_config, to_yaml
 from twincl.data.stores import describe_shape
 from twincl.files import write_json, write_text
 from twincl.methods.registry import find_method
+from twincl.ranks import Ranks, join, restarted
 from twincl.results import folder as run_folder
 from twincl.results.finished import load_run
 from twincl.results.model_file import save_model
@@ -43,37 +44,48 @@ def train(
         TrainingError: the training cannot go on.
         Stopped: SIGTERM or Ctrl-C came; everything is saved.
     """
-    tell = listener or Silence()
-    run_folder.check_output(output, force=force, resume=resume)
-    find_method(config.method)
-    device = choose_device(config.device)
-    data = prepare(config, device, tell.progress)
-    resuming = resume and (output / run_folder.CONFIG).is_file()
-    if resuming and config.amp is None:  # measured when the run began
-        config = config.model_copy(update={"amp": build_config(file=output / run_folder.CONFIG, settings={}).amp})
-    config = resolve(config, data, device)
-    if resuming:
-        require_same(config, output / run_folder.CONFIG)
-    training = assemble(config, data, device)
-    history = _restore(training.state, output / run_folder.CHECKPOINTS, tell) if resuming else []
-    if training.state.epoch >= training.epochs:
-        tell.note(f"the run in {output} is complete; pass --force to train it anew")
-        return load_run(output).summary
-    _describe(config, data, tell)
-
-    with writing_to(output):
-        run_folder.open_folder(output, force=force and not resuming)
-        run_folder.write_environment(output, device, training.amp)
-        write_text(output / run_folder.CONFIG, to_yaml(config))
-        run_folder.write_skipped(output, data.broken)
-        judged, evaluated = _learn_and_keep(training, data, config, output, history, checkpoint_minutes, tell)
-        run_folder.write_issues(output, judged.table(data.classes))
-        save_outputs(output, judged.outputs)
-        save_model(output, training.state.net, describe_model(config, data))
-        summary = summarise(config, data, history, judged, evaluated)
-        write_json(output / run_folder.SUMMARY, summary)
-        save_checkpoint(output / run_folder.CHECKPOINTS, training.state, history)  # last: it says that all is there
+    with join(choose_device(config.device).type) as ranks:
+        force, resume = force and not restarted(), resume or restarted()
+        tell = listener if listener and ranks.first else Silence()
+        with ranks.together():
+            run_folder.check_output(output, force=force, resume=resume)
+            find_method(config.method)
+            data = prepare(config, choose_device(config.device), tell.progress)
+        resuming = resume and (output / run_folder.CONFIG).is_file()
+        with ranks.together():
+            config, training = _assemble(config, data, output / run_folder.CONFIG if resuming else None, ranks)
+            history = _restore(training.state, output / run_folder.CHECKPOINTS, tell) if resuming else []
+        if training.state.epoch >= training.epochs:
+            tell.note(f"the run in {output} is complete; pass --force to train it anew")
+            return load_run(output).summary
+        _describe(config, data, ranks, tell)
+        with writing_to(output):
+            if ranks.first:
+                run_folder.open_folder(output, force=force and not resuming)
+                run_folder.write_environment(output, training.device, training.amp)
+                write_text(output / run_folder.CONFIG, to_yaml(config))
+                run_folder.write_skipped(output, data.broken)
+            judged, evaluated = _learn_and_keep(training, data, config, output, history, checkpoint_minutes, tell)
+            summary = summarise(config, data, history, judged, evaluated)
+            if ranks.first:
+                run_folder.write_issues(output, judged.table(data.classes))
+                save_outputs(output, judged.outputs)
+                save_model(output, training.state.net, describe_model(config, data))
+                write_json(output / run_folder.SUMMARY, summary)
+                save_checkpoint(output / run_folder.CHECKPOINTS, training.state, history)  # last: all is there
+        ranks.barrier()
     return summary
+
+
+def _assemble(config: Config, data: Prepared, before: Path | None, ranks: Ranks) -> tuple[Config, Training]:
+    """The resolved configuration and its training; `before` is the configuration of a run that goes on."""
+    device = choose_device(config.device)
+    if before and config.amp is None:  # measured when the run began
+        config = config.model_copy(update={"amp": build_config(file=before, settings={}).amp})
+    config = resolve(config, data, device, ranks)
+    if before:
+        require_same(config, before)
+    return config, assemble(config, data, device, ranks)
 
 
 def _learn_and_keep(
@@ -87,10 +99,18 @@ def _learn_and_keep(
 ) -> tuple[Judged, Record]:
     """Train to the end, or until a signal comes, with checkpoints and metrics on the way."""
     with stop_requests() as request:
-        keeper = Keeper(output / run_folder.CHECKPOINTS, training.state, history, minutes=minutes, request=request)
+        keeper = Keeper(
+            output / run_folder.CHECKPOINTS,
+            training.state,
+            history,
+            minutes=minutes,
+            request=request,
+            ranks=training.ranks,
+        )
 
         def after_epoch() -> None:
-            run_folder.write_metrics(output, history)
+            if training.ranks.first:
+                run_folder.write_metrics(output, history)
             if training.state.epoch < training.epochs:
                 keeper.save()
 
@@ -116,15 +136,16 @@ def _restore(state: TrainState, checkpoints: Path, tell: Listener) -> list[Recor
     return history
 
 
-def _describe(config: Config, data: Prepared, tell: Listener) -> None:
+def _describe(config: Config, data: Prepared, ranks: Ranks, tell: Listener) -> None:
     tested = "" if data.evaluation.images is None else f"; tested on {data.evaluation.origin}"
     tell.note(
         f"{len(data.train.labels)} training {describe_shape(data.train.images.shape)} in {len(data.classes)} classes"
         + tested
     )
+    shared = f" by {ranks.world} processes" if ranks.world > 1 else ""
     tell.note(
         f"method {config.method} ({config.preset}), encoder {config.model.name}, views {config.augment.name}, "
-        f"batch {config.optim.batch_size}, peak learning rate {config.optim.lr:g}, "
+        f"batch {config.optim.batch_size}{shared}, peak learning rate {config.optim.lr:g}, "
         f"{'bfloat16' if config.amp else 'float32'} on {config.device}"
     )
     if data.broken:

@@ -12,6 +12,7 @@ from twincl.data.batches import Batch, Batches
 from twincl.errors import TrainingError
 from twincl.methods.method import LossTerms, Method, Snapshot
 from twincl.nets.twin import TwinNet
+from twincl.ranks import ALONE, Ranks
 from twincl.training.device import precision
 from twincl.training.snapshot import take_snapshot
 
@@ -55,6 +56,7 @@ def fit(
     amp: bool,
     schedule: Callable[[int], float],
     on_step: StepListener | None = None,
+    ranks: Ranks = ALONE,
 ) -> Iterator[Epoch]:
     """Algorithm 1, one epoch for each item taken from the iterator; goes on where `state` stands.
 
@@ -67,16 +69,19 @@ def fit(
         amp: compute forward passes in bfloat16.
         schedule: learning rate of a step, counted from zero over the whole training.
         on_step: called after each step.
+        ranks: who trains together; every rank goes through the same epochs and is given the same numbers.
 
     Raises:
         TrainingError: a loss term, or what the network says of an image, is no longer finite.
     """
 
     def expectation() -> tuple[Snapshot, torch.Tensor]:
-        snapshot = take_snapshot(state.net, views, batches.in_order(), amp=amp)
+        snapshot = take_snapshot(state.net, views, batches.in_order(), amp=amp, ranks=ranks)
         if not all(output.isfinite().all() for output in snapshot):
             raise TrainingError(f"the network gives NaN after epoch {state.epoch}; try a lower --lr or --no-amp")
-        return snapshot, state.method.expectation(snapshot)
+        clean = state.method.expectation(snapshot)
+        ranks.same_([clean, *state.method.state_dict().values()])  # other machines may round otherwise
+        return snapshot, clean
 
     steps = batches.steps_per_epoch
     if state.epoch == state.step == 0:

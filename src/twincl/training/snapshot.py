@@ -8,12 +8,16 @@ from twincl.augment.views import Views
 from twincl.data.batches import Batch
 from twincl.methods.method import Snapshot
 from twincl.nets.twin import TwinNet
+from twincl.ranks import ALONE, Ranks
 from twincl.training.device import precision
 
 
 @torch.no_grad()
-def take_snapshot(net: TwinNet, views: Views, batches: Iterable[Batch], *, amp: bool) -> Snapshot:
-    """One pass over `batches` in their order; the network is left in the mode it was in."""
+def take_snapshot(net: TwinNet, views: Views, batches: Iterable[Batch], *, amp: bool, ranks: Ranks = ALONE) -> Snapshot:
+    """One pass over `batches` in their order, of each rank over its own; all ranks get the whole.
+
+    The network is left in the mode it was in.
+    """
     was_training = net.training
     net.eval()
     embeddings, probabilities = [], []
@@ -23,4 +27,4 @@ def take_snapshot(net: TwinNet, views: Views, batches: Iterable[Batch], *, amp: 
         embeddings.append(out.embeddings)
         probabilities.append(out.logits.softmax(1))
     net.train(was_training)
-    return Snapshot(torch.cat(embeddings), torch.cat(probabilities))
+    return Snapshot(ranks.gather_uneven(torch.cat(embeddings)), ranks.gather_uneven(torch.cat(probabilities)))
