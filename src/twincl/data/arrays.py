@@ -114,10 +114,10 @@ def white_level(images: np.ndarray, *, where: str) -> int:
 
 def _to_bytes(images: np.ndarray, white: int, where: str) -> np.ndarray:
     """The images as uint8, whatever they were stored as."""
-    if images.dtype == np.uint8 or images.size == 0:
-        return images.astype(np.uint8, copy=False)
     if images.dtype.kind not in "biuf":
         raise InputError(f"{where} has the type {images.dtype}; save images as uint8 in 0..255.")
+    if images.dtype == np.uint8 or images.size == 0:
+        return images.astype(np.uint8, copy=False)
     if not (images.min() >= 0 and images.max() <= white):  # false of NaN too
         raise InputError(f"{where} has values that are not in 0..{white}; give images like those before.")
     return np.asarray(np.rint(images * (255 / white)), dtype=np.uint8)
