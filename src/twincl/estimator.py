@@ -23,7 +23,7 @@ from twincl.data.dataset import RawSplit
 from twincl.data.images import load_like
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
-from twincl.results.model_file import Model
+from twincl.results.model_file import Model, calibrated
 from twincl.runs.assemble import assemble, resolve
 from twincl.runs.judge import Judged
 from twincl.runs.labels import named_labels
@@ -140,7 +140,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
             )
         net, shape = training.state.net.cpu().eval(), prepared.train.images.shape
         net.zero_grad(set_to_none=True)
-        self._model = Model(net, training.views, prepared.classes, shape)
+        self._model = Model(net, training.views, prepared.classes, shape, judged.model.temperature)
         self._n_features_out = net.feat_dim
         if len(shape) == 1:
             self.n_features_in_ = shape[0]
@@ -156,7 +156,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         return answer
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The classifier's probability of each class, (N, K) in the order of `classes_`."""
+        """The calibrated probability of each class, (N, K) in the order of `classes_`; `label_quality_` is of these."""
         return self._outputs(X)[1]
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -268,7 +268,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
             ).train
         else:
             split = self._split(_as_array(X), reset=False)
-        net, views, _, shape = self._model
+        net, views, _, shape, temperature = self._model
         loaded = load_like(split, shape)
         if loaded.broken:
             name, reason = loaded.broken[0]
@@ -280,7 +280,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         for batch in Batches(loaded.images, unlabelled, batch_size=min(256, len(split)), device=device).in_order():
             out = net(views.plain(batch.images.double() if is_features else batch.images))
             embeddings.append(out.embeddings.double().cpu())
-            probabilities.append(out.logits.double().softmax(1).cpu())
+            probabilities.append(calibrated(out.logits.double(), temperature).cpu())
         return torch.cat(embeddings).numpy(), torch.cat(probabilities).numpy()
 
 

@@ -23,7 +23,8 @@ def run(photos, tmp_path_factory):
     from twincl.runs.train import train
 
     output = tmp_path_factory.mktemp("run") / "photos"
-    train(build_config(settings={"data.path": str(photos), "optim.epochs": 6, "optim.batch_size": 8}), output)
+    settings = {"data.path": str(photos), "optim.epochs": 6, "optim.batch_size": 8, "amp": False}
+    train(build_config(settings=settings), output)
     return output
 
 
@@ -181,6 +182,9 @@ def test_predict_says_what_training_said(twincl, run, photos):
     issues = pd.read_csv(run / "label_issues.csv").set_index("file_name")
     said = predict(twincl, run, photos).set_index("file")
     assert (said.loc[issues.index, "predicted_label"] == issues["predicted_label"]).all()
+    same = issues[issues["predicted_label"] == issues["given_label"]]
+    confidence = said.loc[same.index, "confidence"].astype(float)
+    np.testing.assert_allclose(confidence, same["label_quality"], atol=1e-3, err_msg="and is as sure of it")
 
 
 def test_predict_images_of_another_size_and_kind(twincl, run, tmp_path, pictures):

@@ -28,7 +28,32 @@ def truth(run, count: int):
     samples = load_like(raw.subset(np.arange(count)), model.shape).images.batch(np.arange(count))
     with torch.no_grad():
         embeddings, logits = model.net(model.views.plain(samples.clone()))
-    return samples, logits.softmax(1), embeddings
+    return samples, (logits / model.temperature).softmax(1), embeddings
+
+
+@pytest.mark.parametrize("name", ["digits", "vectors"])
+def test_every_model_is_as_sure_as_the_issue_table(request, name, tmp_path):
+    run = load_run(request.getfixturevalue(name))
+    data = run.config["data"]["path"]
+    samples = truth(run.folder, len(run.table))[0]
+    given = run.class_numbers("given_label")[:, None]
+    export(run.folder, "onnx", tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    export(run.folder, "torch-export", tmp_path / "model.pt2")
+    program = torch.export.load(tmp_path / "model.pt2").module()
+    said = {
+        "onnx": session.run(["probabilities"], {"input": samples.numpy()})[0],
+        "torch-export": program(samples)[0].detach().numpy(),
+    }
+    assert load_model(run.folder, torch.device("cpu")).temperature != 1, "otherwise this shows nothing"
+    for probabilities in said.values():
+        np.testing.assert_allclose(probabilities, run.class_probabilities, atol=1e-4)
+        quality = np.take_along_axis(probabilities, given, 1)[:, 0]
+        np.testing.assert_allclose(quality, run.table["label_quality"], atol=1e-4)
+    export(run.folder, "safetensors", tmp_path / "model")
+    for folder in (run.folder, tmp_path / "model"):
+        table, _ = predict(folder, data, split="train" if data == "digits" else None, device="cpu")
+        np.testing.assert_allclose(table["confidence"], run.class_probabilities.max(1), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", RUNS)

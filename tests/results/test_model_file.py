@@ -7,7 +7,7 @@ from twincl.augment.features import FEATURES, FeatureViews
 from twincl.errors import InputError
 from twincl.nets.registry import create_encoder
 from twincl.nets.twin import TwinNet
-from twincl.results.model_file import DESCRIPTION, WEIGHTS, load_model, save_model
+from twincl.results.model_file import DESCRIPTION, WEIGHTS, calibrated, load_model, save_model
 
 ABOUT = {
     "encoder": "small",
@@ -63,6 +63,22 @@ def test_a_model_of_features_gives_the_same_logits(tmp_path):
         load_model(tmp_path, CPU)
 
 
+def test_the_temperature_is_kept_and_one_where_an_earlier_version_wrote_none(net, tmp_path):
+    save_model(tmp_path, net, ABOUT | {"temperature": 0.83})
+    assert load_model(tmp_path, CPU).temperature == 0.83
+    save_model(tmp_path, net, ABOUT)
+    assert load_model(tmp_path, CPU).temperature == 1
+
+
+def test_calibrated_probabilities():
+    logits = torch.tensor([[2.0, 0.0, -1.0]])
+    weights = torch.tensor([2.0 / 0.5, 0.0, -1.0 / 0.5]).exp()
+    torch.testing.assert_close(calibrated(logits, 0.5), (weights / weights.sum())[None])
+    torch.testing.assert_close(calibrated(logits.softmax(1).log(), 0.5), calibrated(logits, 0.5))
+    certain = torch.tensor([[1.0, 0.0]]).log()
+    assert calibrated(certain, 0.9).tolist() == [[1, 0]]
+
+
 def test_saving_the_same_twice_gives_the_same_bytes(net, tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -81,6 +97,10 @@ def test_what_is_not_a_model_is_one_sentence(net, tmp_path):
     (tmp_path / DESCRIPTION).write_text(json.dumps(ABOUT | {"encoder": "smal"}))
     with pytest.raises(InputError, match="did you mean 'small'"):
         load_model(tmp_path, CPU)
+    for temperature in (0, -1.0, float("nan"), float("inf"), "warm", None):
+        (tmp_path / DESCRIPTION).write_text(json.dumps(ABOUT | {"temperature": temperature}))
+        with pytest.raises(InputError, match="cannot be loaded"):
+            load_model(tmp_path, CPU)
     for broken in ("{}", "not json", "[]"):
         (tmp_path / DESCRIPTION).write_text(broken)
         with pytest.raises(InputError, match="cannot be loaded"):

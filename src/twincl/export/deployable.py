@@ -8,7 +8,7 @@ from twincl.data.images import load_like
 from twincl.errors import InputError
 from twincl.results.finished import FinishedRun
 from twincl.results.judged_data import judged_data
-from twincl.results.model_file import Model
+from twincl.results.model_file import Model, calibrated
 
 INPUT, OUTPUTS = "input", ("probabilities", "embeddings")
 TOLERANCE = 1e-3  # largest difference to the original that an exported model may show
@@ -16,22 +16,23 @@ _COUNT = 16  # samples to compare on
 
 
 class Deployable(nn.Module):
-    """Samples as they are served -> class probabilities (B,K) and embeddings (B,D) of unit length, both float32.
+    """Samples as they are served -> calibrated class probabilities (B,K) and embeddings (B,D) of unit length, float32.
 
     Images are (B,C,H,W) uint8 in 0..255, feature vectors (B,D) float32; whatever normalisation the network was
-    trained with happens inside. In evaluation mode.
+    trained with, and the temperature, are inside. In evaluation mode.
     """
 
     def __init__(self, model: Model) -> None:
         super().__init__()
         self.net = model.net.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         self.views = model.views
+        self.temperature = model.temperature
         self.eval()
 
     def forward(self, samples: Tensor) -> tuple[Tensor, Tensor]:
         """Probabilities and embeddings."""
         embeddings, logits = self.net(self.views.plain(samples))
-        return logits.softmax(1), embeddings
+        return calibrated(logits, self.temperature), embeddings
 
 
 def expected_inputs(shape: tuple[int, ...]) -> str:

@@ -53,7 +53,7 @@ def write(run: FinishedRun, output: Path) -> str:
             "twincl": __version__,
             "classes": json.dumps(model.classes),
             "input": expected_inputs(model.shape),
-            "outputs": "probabilities (batch, classes), embeddings (batch, dimensions) of unit length; float32",
+            "outputs": "calibrated probabilities (batch, classes), unit embeddings (batch, dimensions); float32",
         },
     )
     with atomic_path(output) as temporary:

@@ -14,8 +14,8 @@ from twincl.results.model_file import DESCRIPTION, WEIGHTS, load_model
 _README = """\
 # A classifier trained with twincl
 
-`model.safetensors` holds the weights, `model.json` the network's shape, the class names and the normalisation.
-Neither can run code.
+`model.safetensors` holds the weights, `model.json` the network's shape, the class names, the normalisation
+and the temperature that calibrates the probabilities. Neither can run code.
 
 ```
 twincl predict THIS_FOLDER new_images/ --output labels.csv
@@ -24,11 +24,11 @@ twincl predict THIS_FOLDER new_images/ --output labels.csv
 ```python
 from pathlib import Path
 import torch
-from twincl.results.model_file import load_model
+from twincl.results.model_file import calibrated, load_model
 
 model = load_model(Path("THIS_FOLDER"), torch.device("cpu"))
 embeddings, logits = model.net(model.views.plain(inputs))  # {inputs}
-probabilities = logits.softmax(1)  # columns: model.classes
+probabilities = calibrated(logits, model.temperature)  # columns: model.classes
 ```
 """
 

@@ -1,11 +1,13 @@
 """A trained classifier on disk: `model.safetensors` with the weights, `model.json` with what is needed to use them."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from twincl.augment.features import FEATURES, FeatureViews
 from twincl.augment.images import NATURAL, ImageViews
@@ -25,12 +27,18 @@ class Model(NamedTuple):
     views: Views
     classes: tuple[str, ...]
     shape: tuple[int, ...]  # of its input: (C, H, W) of images, (D,) of feature vectors
+    temperature: float = 1.0  # that calibrates its probabilities
+
+
+def calibrated(logits: Tensor, temperature: float) -> Tensor:
+    """Class probabilities (N, K) from logits, or from logarithms of probabilities; the order of classes stays."""
+    return (logits / temperature).softmax(1)
 
 
 def save_model(folder: Path, net: TwinNet, description: dict[str, Any]) -> None:
     """Write weights and description into `folder`.
 
-    `description` has: encoder, shortcut, feat_dim, head_bn, dropout, classes, shape, mean, std.
+    `description` has: encoder, shortcut, feat_dim, head_bn, dropout, classes, shape, mean, std, temperature.
     """
     tensors = {name: value.contiguous().cpu() for name, value in net.state_dict().items()}
     with atomic_path(folder / WEIGHTS) as temporary:
@@ -63,12 +71,15 @@ def load_model(folder: Path, device: torch.device) -> Model:
         )
         net.load_state_dict(load_file(weights))
         views = _plain_views(shape, tuple(about["mean"]), tuple(about["std"]))
+        temperature = float(about.get("temperature", 1.0))  # folders of earlier versions have none
+        if not 0 < temperature < math.inf:
+            raise ValueError(f"a temperature of {temperature}")
     except InputError:
         raise
     except Exception as error:
         raise InputError(f"the model in {folder} cannot be loaded ({type(error).__name__}: {error})") from error
     net = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # as it was trained
-    return Model(net.eval(), views, tuple(about["classes"]), shape)
+    return Model(net.eval(), views, tuple(about["classes"]), shape, temperature)
 
 
 def _plain_views(shape: tuple[int, ...], mean: tuple[float, ...], std: tuple[float, ...]) -> Views:

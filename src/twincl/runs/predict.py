@@ -14,7 +14,7 @@ from twincl.data.dataset import RawDataset, RawSplit
 from twincl.data.images import load_like
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
-from twincl.results.model_file import Model, load_model
+from twincl.results.model_file import Model, calibrated, load_model
 from twincl.runs.labels import labels_from, named_labels
 from twincl.runs.prepare import Progress
 from twincl.training.device import choose_device
@@ -25,7 +25,7 @@ from twincl.training.snapshot import take_snapshot
 class Predictions:
     """What a model says of a set of images."""
 
-    probabilities: torch.Tensor  # (N, K)
+    probabilities: torch.Tensor  # (N, K) calibrated
     kept: np.ndarray[Any, np.dtype[np.int64]]  # rows of the data that could be decoded
     names: list[str]  # of those
     broken: list[tuple[str, str]]
@@ -109,4 +109,5 @@ def _run(model: Model, raw: RawSplit, progress: Progress) -> Predictions:
     unlabelled = np.zeros(len(loaded.images), dtype=np.int64)
     batches = Batches(loaded.images, unlabelled, batch_size=min(256, len(unlabelled)), device=device)
     snapshot = take_snapshot(model.net, model.views, batches.in_order(), amp=False)
-    return Predictions(snapshot.probabilities.cpu(), loaded.kept, [raw.names[i] for i in loaded.kept], loaded.broken)
+    probabilities = calibrated(snapshot.probabilities.log().cpu(), model.temperature)
+    return Predictions(probabilities, loaded.kept, [raw.names[i] for i in loaded.kept], loaded.broken)

@@ -85,8 +85,8 @@ def summarise(config: Config, data: Prepared, history: list[Record], judged: Jud
     }
 
 
-def describe_model(config: Config, data: Prepared) -> Record:
-    """What model.json says: all that is needed to use the weights."""
+def describe_model(config: Config, data: Prepared, temperature: float) -> Record:
+    """What model.json says: all that is needed to use the weights; `temperature` calibrates what they say."""
     model = config.model
     mean, std = normalisation(config, data.train.images)
     return {
@@ -101,4 +101,5 @@ def describe_model(config: Config, data: Prepared) -> Record:
         "shape": list(data.train.images.shape),
         "mean": list(mean),
         "std": list(std),
+        "temperature": temperature,
     }
