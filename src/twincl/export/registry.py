@@ -24,15 +24,18 @@ class Format:
     description: str  # one line, for people
     write: Callable[..., str]
     suffix: str = ""  # of the file that is written; none for a folder
-    options: tuple[str, ...] = ()  # which of policy, data, link, image_prefix `write` takes
+    options: tuple[str, ...] = ()  # which of policy, data, link, image_prefix, skipped `write` takes
 
 
 FORMATS: dict[str, Format] = {
     "csv": Format(
-        "corrected labels as a table, for twincl --labels and spreadsheets", csv_table.write, ".csv", ("policy",)
+        "corrected labels as a table, for twincl --labels and spreadsheets",
+        csv_table.write,
+        ".csv",
+        ("policy", "skipped"),
     ),
     "parquet": Format(
-        "the same table, typed, for pandas, DuckDB and the like", parquet_table.write, ".parquet", ("policy",)
+        "the same table, typed, for pandas, DuckDB and the like", parquet_table.write, ".parquet", ("policy", "skipped")
     ),
     "imagefolder": Format(
         "a new folder of images, one folder a class, by corrected label",

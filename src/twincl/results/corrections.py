@@ -55,6 +55,12 @@ def correct(table: pd.DataFrame, policy: Policy) -> pd.DataFrame:
     return pd.DataFrame(text, dtype=object).assign(confidence=confidence)  # names need not be valid Unicode
 
 
+def drop(names: list[str], given: list[str]) -> pd.DataFrame:
+    """Rows for images that could not be decoded: to be dropped, surely, under the labels that they came with."""
+    text = {"file": names, "given": given, "corrected": given, "action": [ACTIONS[2]] * len(names)}
+    return pd.DataFrame(text, dtype=object).assign(confidence=1.0)
+
+
 def count_actions(corrected: pd.DataFrame) -> dict[str, int]:
     """How many labels are kept, relabelled and dropped."""
     return {action: int((corrected["action"] == action).sum()) for action in ACTIONS}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from twincl.data.dataset import RawSplit
+from twincl.data.dataset import RawDataset, RawSplit
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.finished import FinishedRun
@@ -16,6 +16,12 @@ def judged_data(run: FinishedRun, data: str | None = None) -> RawSplit:
     Raises:
         InputError: it is not there, cannot be read, or is not what the run was trained on; the message is a clause.
     """
+    whole, rows = data_of(run, data).train, run.table["index"].to_numpy(dtype=np.int64)
+    return whole if len(rows) == len(whole) else whole.subset(rows)  # an array is not copied for nothing
+
+
+def data_of(run: FinishedRun, data: str | None = None) -> RawDataset:
+    """The data set that the run was trained on, all of it, likewise."""
     settings = run.config["data"]
     path = data or settings["path"]
     place = Path(path).expanduser()
@@ -24,10 +30,10 @@ def judged_data(run: FinishedRun, data: str | None = None) -> RawSplit:
         raise InputError(f"there are no data at {path}{where}")
     columns = {name: settings[name] for name in ("image_column", "label_column")}
     try:
-        whole = read_dataset(path, **columns, allow_outside=settings.get("allow_outside", False)).train
+        found = read_dataset(path, **columns, allow_outside=settings.get("allow_outside", False))
     except InputError as error:
         raise InputError(f"the data at {path} cannot be read: {str(error).removesuffix('.')}") from None
-    rows = run.table["index"].to_numpy(dtype=np.int64)
-    if rows.max() >= len(whole) or [whole.names[row] for row in rows] != run.table["file_name"].tolist():
+    rows, names = run.table["index"], found.train.names
+    if rows.max() >= len(names) or [names[row] for row in rows] != run.table["file_name"].tolist():
         raise InputError(f"the data at {path} are not those that the run was trained on")
-    return whole if len(rows) == len(whole) else whole.subset(rows)  # an array is not copied for nothing
+    return found

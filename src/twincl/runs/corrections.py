@@ -2,22 +2,26 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from twincl.files import refuse_existing
 from twincl.results.corrections import Policy, correct, count_actions
 from twincl.results.finished import load_run
 from twincl.results.folder import CORRECTED, write_table
+from twincl.runs.skipped import skipped_images
 
 
 def write_corrections(run: Path, policy: Policy, *, force: bool = False) -> dict[str, int]:
-    """Write RUN/corrected_labels.csv, one row for every judged image; returns how many labels met which action.
+    """Write RUN/corrected_labels.csv, one row an image; returns how many labels met which action.
 
-    The file serves as labels of a next training: --labels RUN/corrected_labels.csv:corrected
+    The file serves as labels of a next training: --labels RUN/corrected_labels.csv:corrected. So that it names every
+    image of the data, those that could not be decoded follow at the end, to be dropped, with their given labels.
 
     Raises:
         InputError: the folder holds no finished run, or the file is there and `force` was not asked for.
     """
     finished = load_run(run)
     refuse_existing(run / CORRECTED, force=force)
-    corrected = correct(finished.table, policy)
+    corrected = pd.concat([correct(finished.table, policy), skipped_images(finished)], ignore_index=True)
     write_table(run / CORRECTED, corrected)
     return count_actions(corrected)
