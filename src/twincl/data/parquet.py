@@ -101,15 +101,27 @@ def _column(file: Path, source: pq.ParquetFile, name: str) -> pa.ChunkedArray:
     chunks: list[pa.Array] = []
     unpacked = 0
     with _damage(file):
-        kind = source.schema_arrow.field(name).type
+        kind = _decoded(pa.array([], source.schema_arrow.field(name).type)).type
         for batch in source.iter_batches(batch_size=_BATCH, columns=[name]):
-            chunks.append(batch.column(0))
-            unpacked += batch.nbytes
+            chunks.append(_decoded(batch.column(0)))
+            unpacked += chunks[-1].nbytes
             check_unpacked(file, unpacked)
         column = pa.chunked_array(chunks, kind)
         if len(column) != source.metadata.num_rows:
             raise ValueError(f"{len(column)} rows where {source.metadata.num_rows} were announced")
     return column
+
+
+def _decoded(values: pa.Array) -> pa.Array:
+    """The values written out where they are stored as numbers of a list of them, so that they can be measured."""
+    if pa.types.is_dictionary(values.type):
+        return _decoded(values.dictionary_decode())
+    if pa.types.is_struct(values.type):
+        members = [_decoded(member) for member in values.flatten()]
+        return pa.StructArray.from_arrays(members, [member.name for member in values.type], mask=values.is_null())
+    if "dictionary<" in str(values.type):
+        raise ValueError(f"values of the type {values.type}")
+    return values
 
 
 @contextmanager
