@@ -205,11 +205,20 @@ def test_images_that_do_not_decode(picture_folder, tmp_path):
         ({"preset": "magic"}, "unknown preset 'magic'"),
         ({"device": "magic"}, "device 'magic' cannot be used"),
         ({"model": "small"}, "encoder 'small' takes images"),
+        ({"augment": "natural"}, "the views 'natural' are for images, .* leave augment.name open"),
+        ({"preset": "paper"}, "leave augment.name open"),
+        ({"settings": {"augment.crop_min": 0.5}}, "augment.crop_min is for images"),
     ],
 )
 def test_parameters_that_cannot_be_used(blobs, parameters, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as error:
         TwinClassifier(**parameters).fit(blobs.X, blobs.given)
+    assert "device" in parameters or "--" not in str(error.value), "there are no flags here"
+
+
+def test_what_was_left_open_is_chosen(blobs):
+    settings = {"model.name": None, "augment.name": None, "augment.solarize_p": None}
+    TwinClassifier(preset="paper", epochs=1, batch_size=32, settings=settings).fit(blobs.X, blobs.given)
 
 
 def test_samples_that_cannot_be_used(blobs, pictures):

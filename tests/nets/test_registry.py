@@ -42,7 +42,9 @@ def test_choice_by_machine():
 
 
 def test_an_encoder_for_the_other_kind_of_data_is_refused(tmp_path):
-    with pytest.raises(InputError, match="'mlp' takes feature vectors, but the data are images; pass --model auto"):
+    with pytest.raises(
+        InputError, match=r"'mlp' takes feature vectors, but the data are images; leave model\.name open"
+    ):
         create_encoder("mlp", shape=(3, 32, 32))
     for name in (*IMAGE_ENCODERS, "timm:resnet18"):
         with pytest.raises(InputError, match=f"'{name}' takes images, but the data are feature vectors"):

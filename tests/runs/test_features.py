@@ -118,16 +118,16 @@ def test_instance_dependent_noise_looks_at_the_features(data, tmp_path):
     [
         (
             {"augment.name": "natural"},
-            "'natural' are for images, but the data are feature vectors; pass --augment auto",
+            "'natural' are for images, but the data are feature vectors; leave augment.name open",
         ),
-        ({"augment.crop_min": 0.5}, "augment.crop_min is for images, .* pass --set augment.crop_min=null"),
-        ({"model.name": "small"}, "'small' takes images, but the data are feature vectors; pass --model auto"),
+        ({"augment.crop_min": 0.5}, "augment.crop_min is for images, .* leave it open"),
+        ({"model.name": "small"}, "'small' takes images, but the data are feature vectors; leave model.name open"),
         ({"model.weights": "no.pth"}, "takes no weights file"),
         ({"data.img_size": 8}, "feature vectors, which have no image size"),
         ({"data.channels": 3}, "feature vectors, which have no image size or channels"),
         ({"augment.mean": [0.5]}, "one value per feature"),
         ({"augment.mean": [0.5], "augment.std": [1.0]}, "augment.mean has 1 values but there are 13 features"),
-        ({"preset": "paper"}, "pass --augment auto"),
+        ({"preset": "paper"}, "leave augment.name open"),
     ],
 )
 def test_settings_of_images_are_refused(data, tmp_path, settings, message):

@@ -45,7 +45,7 @@ def create_encoder(
     of_features = name in FEATURE_ENCODERS
     if of_features != (len(shape) == 1):
         takes, given = ("feature vectors", "images") if of_features else ("images", "feature vectors")
-        raise InputError(f"encoder '{name}' takes {takes}, but the data are {given}; pass --model auto.")
+        raise InputError(f"encoder '{name}' takes {takes}, but the data are {given}; leave model.name open (null).")
     if of_features:
         encoder = FEATURE_ENCODERS[name](*shape)
     else:

@@ -224,12 +224,14 @@ def view_policy(settings: AugmentSettings, shape: tuple[int, ...]) -> ViewPolicy
     """
     takes, given = ("feature vectors", "images") if settings.name == "features" else ("images", "feature vectors")
     if (settings.name == "features") != (len(shape) == 1):
-        raise InputError(f"the views '{settings.name}' are for {takes}, but the data are {given}; pass --augment auto")
+        raise InputError(
+            f"the views '{settings.name}' are for {takes}, but the data are {given}; leave augment.name open (null)"
+        )
     policy = FEATURES if settings.name == "features" else POLICIES[settings.name or "natural"]
     own = {field.name for field in dataclasses.fields(policy)}
     changed = settings.model_dump(exclude={"name", "mean", "std"}, exclude_none=True)
     for name in sorted(changed.keys() - own):
-        raise InputError(f"augment.{name} is for {given}, but the data are {takes}; pass --set augment.{name}=null")
+        raise InputError(f"augment.{name} is for {given}, but the data are {takes}; leave it open (null)")
     return dataclasses.replace(policy, **changed)
 
 
