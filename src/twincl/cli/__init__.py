@@ -3,11 +3,13 @@
 import io
 import signal
 import sys
+import warnings
 from types import FrameType
 
 import typer
 
 from twincl.cli.app import app
+from twincl.cli.printable import printable
 from twincl.errors import InputError, Stopped, TrainingError
 
 
@@ -16,6 +18,7 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a file name must not end a training
+    warnings.filterwarnings("ignore", module="PIL")  # what is wrong with an image is said where it is left out
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = app(arguments, standalone_mode=False, obj=sys.argv[1:] if arguments is None else arguments)
@@ -47,5 +50,5 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"twincl: {' '.join(message.split())}", file=sys.stderr)
+    print(f"twincl: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code

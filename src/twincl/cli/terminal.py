@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from twincl.cli.printable import printable
 from twincl.runs.prepare import Progress
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """A sentence of its own line."""
-        tqdm.write(text) if self.bar else print(text, flush=True)
+        tqdm.write(printable(text)) if self.bar else print(printable(text), flush=True)
 
     def step(self, step: int, steps: int) -> None:
         """Move the bar of the epoch."""

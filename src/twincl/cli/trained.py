@@ -1,5 +1,6 @@
 """Commands that start from what is trained already: a finished run, or the pretrained network of `embed`."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,7 @@ from typing import Annotated
 import typer
 
 from twincl.cli import options as opt
+from twincl.cli.printable import printable
 
 
 def evaluate(
@@ -21,7 +23,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Accuracy of a trained RUN on labelled DATA, in all and for each class."""
-    from twincl.cli.terminal import Terminal, table
+    from twincl.cli.terminal import Terminal, shortened, table
     from twincl.runs.predict import evaluate as measure
 
     result = measure(
@@ -39,7 +41,10 @@ def evaluate(
         print(json.dumps(result, indent=2, ensure_ascii=False))
         return
     print(f"accuracy {result['accuracy']:.2%} on {result['num_images']} samples\n")
-    classes = [(name, f"{one['accuracy']:.2%}", str(one["num_images"])) for name, one in result["per_class"].items()]
+    classes = [
+        (shortened(name, 48), f"{one['accuracy']:.2%}", str(one["num_images"]))
+        for name, one in result["per_class"].items()
+    ]
     print(table([("class", "accuracy", "samples"), *classes]))
     if result["num_skipped"]:
         typer.echo(f"{result['num_skipped']} images could not be decoded and were left out", err=True)
@@ -72,14 +77,14 @@ def predict(
         device=device or "auto",
         progress=Terminal().progress,
     )
-    text = guarded(table).to_csv(index=False)
+    text = guarded(table).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
     if output is None:
         print(text, end="")
     else:
         write_text(output, text)
         print(f"{output}: {len(table)} samples")
     for name, reason in broken:
-        typer.echo(f"left out: {name} ({reason})", err=True)
+        typer.echo(printable(f"left out: {name} ({reason})"), err=True)
 
 
 def embed(

@@ -85,16 +85,26 @@ def _walk(root: Path) -> Iterator[tuple[str, bool]]:
             raise InputError(f"links in {root} lead to {prefix} in more than {_MOST_WAYS} ways; remove some of them.")
         for entry in os.scandir(root / prefix):
             hidden = entry.name.startswith(".")
-            if not entry.is_dir():
+            if not _is_folder(entry):
                 is_image = not hidden and Path(entry.name).suffix.lower() in SUFFIXES
                 yield prefix + entry.name, is_image and not _is_special(entry)
             elif not hidden:
                 waiting.append((f"{prefix}{entry.name}/", above | {identity}))
 
 
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
 def _is_special(entry: os.DirEntry[str]) -> bool:
     """Whether this is a pipe, a socket or a device: reading it could take for ever. A dead link is a broken image."""
-    return not entry.is_file() and Path(entry.path).exists()
+    try:
+        return not entry.is_file() and Path(entry.path).exists()
+    except OSError:  # a link to itself
+        return False
 
 
 def _is_split_layout(tops: set[str], images: list[str], root: Path) -> bool:

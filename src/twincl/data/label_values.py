@@ -12,9 +12,9 @@ _LONGEST = 1000  # characters of a label; it becomes the name of a class
 
 
 def shown(items: Sequence[Any], most: int = 5) -> str:
-    """The first few items, for a message; of long ones the beginning."""
+    """The first few items, for a message; of long ones the beginning and the end."""
     texts = [str(item) for item in items[:most]]
-    short = [text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..." for text in texts]
+    short = [text if len(text) <= _SHOWN_LENGTH else f"{text[:20]}...{text[23 - _SHOWN_LENGTH :]}" for text in texts]
     return ", ".join(short) + (", ..." if len(items) > most else "")
 
 

@@ -63,6 +63,9 @@ def read_delimited(path: Path) -> Table:
     except csv.Error as error:  # among others, a value of more than 131,072 characters
         raise InputError(f"{path} is not a readable table ({error}); save it as CSV again.") from error
     names = [name.strip() for name in lines[0]] if lines else []
+    utf8 = _is_utf8(content)
+    if not utf8 and not _is_utf8("".join(names).encode(*_AS_IT_WAS)):
+        raise _not_utf8(path)
     kept = [(number, line) for number, line in enumerate(lines[1:], start=2) if any(cell.strip() for cell in line)]
     if not kept:
         raise InputError(f"{path} has no rows; give a header line and one row per image.")
@@ -75,10 +78,9 @@ def read_delimited(path: Path) -> Table:
         name: [unguard(cell.strip()) for cell in cells]
         for name, cells in zip(names, zip(*(line for _, line in kept), strict=True), strict=True)
     }
-    if not _is_utf8(content):
-        for name, cells in columns.items():
-            if name.lower() not in NAME_COLUMNS and not _is_utf8("\n".join((name, *cells)).encode(*_AS_IT_WAS)):
-                raise _not_utf8(path)
+    for name, cells in () if utf8 else columns.items():
+        if name.lower() not in NAME_COLUMNS and not _is_utf8("".join(cells).encode(*_AS_IT_WAS)):
+            raise _not_utf8(path)
     return Table(path, names, [number for number, _ in kept], columns.__getitem__)
 
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from twincl.config import Config, NoiseSettings
 from twincl.data.classes import encode_labels
-from twincl.data.csv_text import guarded
 from twincl.data.features import feature_statistics
 from twincl.data.images import Images, load_images
 from twincl.data.noise import add_noise
@@ -17,6 +16,7 @@ from twincl.data.numpy_files import load_arrays
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.files import atomic_path, refuse_existing
+from twincl.results.folder import write_table
 
 Labels = NDArray[np.int64]
 
@@ -76,7 +76,7 @@ def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
             files = pd.Series(raw.train.names, dtype=object)
             columns = {"file_name": files, "label": names[noisy], "true_label": names[labels]}
             table = pd.DataFrame({"index": np.arange(len(labels)), **columns})
-            guarded(table).to_csv(temporary, index=False, errors="surrogateescape")
+            write_table(temporary, table)
         else:
             raise InputError(f"the labels can be written as .csv or .npy, not '{output.suffix}'")
     return float((noisy != labels).mean())
