@@ -23,6 +23,9 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on from the newest ch
 CheckpointMinutes = Annotated[
     float, typer.Option(min=0, help="Longest time between checkpoints; every epoch ends with one, too.")
 ]
+Devices = Annotated[
+    int, typer.Option(min=1, help="GPUs of this machine to train on, or processes where there is none.")
+]
 RelabelAbove = Annotated[
     float, typer.Option(min=0, max=1, help="Take a suggested label when it is this likely to be right.")
 ]

@@ -1,11 +1,14 @@
 """Commands that train, and that make noisy labels to train on."""
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from twincl.cli import options as opt
+from twincl.ranks import launched_rank
 
 if TYPE_CHECKING:
     from twincl.config import Config
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
 
 @opt.takes_training_flags
 def clean(
+    context: typer.Context,
     data: opt.Data,
     output: opt.Output,
     preset: opt.Preset = None,
@@ -21,6 +25,7 @@ def clean(
     drop_below: opt.DropBelow = 0.2,
     resume: opt.Resume = False,
     checkpoint_minutes: opt.CheckpointMinutes = 10.0,
+    devices: opt.Devices = 1,
     force: opt.Force = False,
     set_: opt.Set = None,
     **flags: Any,
@@ -40,8 +45,10 @@ def clean(
     from twincl.runs.clean import clean as run
 
     flags = {"holdout": 0.0, **{flag: value for flag, value in flags.items() if value is not None}}
+    settings = _config(data, preset, config, flags, set_)
+    _start_ranks(devices, context)
     cleaned = run(
-        _config(data, preset, config, flags, set_),
+        settings,
         output,
         relabel_above=relabel_above,
         drop_below=drop_below,
@@ -50,6 +57,8 @@ def clean(
         checkpoint_minutes=checkpoint_minutes,
         listener=Terminal(),
     )
+    if cleaned is None:  # the first rank does and says the rest
+        return
     print(f"\n{issue_lines(cleaned.worst)}\n{_summary_text(cleaned.summary)}")
     print(f"corrections        {', '.join(f'{count} {action}' for action, count in cleaned.actions.items())}")
     print(f"\nlook at            {output / 'report.html'}\ncorrected labels   {output / 'corrected_labels.csv'}")
@@ -57,12 +66,14 @@ def clean(
 
 @opt.takes_training_flags
 def train(
+    context: typer.Context,
     data: opt.Data,
     output: opt.Output,
     preset: opt.Preset = None,
     config: opt.ConfigFile = None,
     resume: opt.Resume = False,
     checkpoint_minutes: opt.CheckpointMinutes = 10.0,
+    devices: opt.Devices = 1,
     force: opt.Force = False,
     set_: opt.Set = None,
     **flags: Any,
@@ -78,19 +89,32 @@ def train(
       twincl train table.csv --label-column category -o runs/mine --epochs 100
       twincl train cifar-10-batches-py --labels human.pt:worse_label -o runs/worse
       twincl train digits --noise symmetric --noise-rate 0.5 -o runs/digits
+      twincl train photos/ -o runs/photos --devices 4
+      torchrun --nproc-per-node 4 -m twincl train photos/ -o runs/photos
     """  # noqa: D301
     from twincl.cli.terminal import Terminal
     from twincl.runs.train import train as run
 
+    settings = _config(data, preset, config, flags, set_)
+    _start_ranks(devices, context)
     summary = run(
-        _config(data, preset, config, flags, set_),
+        settings,
         output,
         force=force,
         resume=resume,
         checkpoint_minutes=checkpoint_minutes,
         listener=Terminal(),
     )
-    print(f"\n{_summary_text(summary)}\n\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
+    if launched_rank() == 0:
+        print(f"\n{_summary_text(summary)}\n\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
+
+
+def _start_ranks(devices: int, context: typer.Context) -> None:
+    """Where several devices are asked for, run the same command once on each and end as they end."""
+    if devices > 1 and "RANK" not in os.environ:
+        from twincl.cli.launch import launch
+
+        sys.exit(launch(devices, context.obj))
 
 
 def demo(

@@ -17,6 +17,7 @@ class CrossEntropy:
 
     def __init__(self, parts: Parts):
         self.parts = parts
+        parts.net.projector.requires_grad_(False)  # nothing teaches it
 
     def expectation(self, snapshot: Snapshot) -> Tensor:
         """Two components over the classifier's own probability of the given label."""

@@ -40,14 +40,23 @@ def replicate(net: nn.Module, ranks: Ranks, device: torch.device, *, batch_rows:
     return net
 
 
-def in_parallel(net: nn.Module, ranks: Ranks) -> nn.Module | None:
-    """PyTorch's DDP around a replicated `net`: its gradients become the mean over the ranks; None for one rank."""
-    if ranks.world == 1:
-        return None
-    options = inspect.signature(DistributedDataParallel.__init__).parameters
-    no_buffers = "forward_sync_buffers" if "forward_sync_buffers" in options else "broadcast_buffers"  # PyTorch < 2.13
-    # static graph: a method may leave a head unused, but always the same
-    return DistributedDataParallel(net, static_graph=True, **{no_buffers: False})  # type: ignore[arg-type]
+class Replica:
+    """A replicated network in PyTorch's DDP: its gradients become the mean over the ranks.
+
+    It is wrapped at the first pass: by then a method has frozen what it does not train.
+    """
+
+    def __init__(self, net: nn.Module) -> None:
+        self._net = net
+        self._parallel: DistributedDataParallel | None = None
+
+    def __call__(self, images: Tensor) -> Any:
+        """This rank's own rows through the network."""
+        if self._parallel is None:
+            options = inspect.signature(DistributedDataParallel.__init__).parameters
+            buffers = "forward_sync_buffers" if "forward_sync_buffers" in options else "broadcast_buffers"  # < 2.13
+            self._parallel = DistributedDataParallel(self._net, **{buffers: False})  # type: ignore[arg-type]
+        return self._parallel(images)
 
 
 def _synchronised(norm: _BatchNorm, ranks: Ranks, device: torch.device) -> nn.Module:

@@ -21,7 +21,7 @@ from twincl.errors import InputError
 from twincl.methods.method import Parts
 from twincl.methods.registry import find_method
 from twincl.nets.registry import choose_encoder, create_encoder
-from twincl.nets.replicas import in_parallel, replicate
+from twincl.nets.replicas import Replica, replicate
 from twincl.nets.twin import TwinNet
 from twincl.ranks import ALONE, Ranks
 from twincl.results.settings import flatten
@@ -184,7 +184,7 @@ def assemble(config: Config, data: Prepared, device: torch.device, ranks: Ranks 
         epochs=optim.epochs,
         generator=torch.Generator(device).manual_seed(config.seed),
         ranks=ranks,
-        replica=in_parallel(net, ranks),
+        replica=Replica(net) if ranks.world > 1 else None,
     )
     own_settings = {"tcl": {"settings": config.tcl}}
     method = find_method(config.method)(parts, **own_settings.get(config.method, {}))

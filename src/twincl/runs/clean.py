@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from twincl.config import Config
+from twincl.ranks import launched_rank
 from twincl.results.corrections import Policy
 from twincl.runs.corrections import write_corrections
 from twincl.runs.issues import worst_labels
@@ -33,8 +34,10 @@ def clean(
     resume: bool = False,
     checkpoint_minutes: float = CHECKPOINT_MINUTES,
     listener: Listener | None = None,
-) -> Cleaned:
+) -> Cleaned | None:
     """Train as `config` says, then write corrections and report beside what the training leaves in `output`.
+
+    Of the processes of a training by many, the first does so; the others get None.
 
     Raises:
         InputError: configuration, data or policy cannot be used, or the folder holds something that would be lost.
@@ -44,6 +47,8 @@ def clean(
     tell = listener or Silence()
     policy = Policy(relabel_above, drop_below)
     summary = train(config, output, force=force, resume=resume, checkpoint_minutes=checkpoint_minutes, listener=tell)
+    if launched_rank():
+        return None
     actions = write_corrections(output, policy, force=True)  # the folder is this run's own
     tell.note("writing the report")
     write_report(output, force=True, progress=tell.progress)
