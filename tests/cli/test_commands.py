@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import sys
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -46,8 +47,12 @@ def test_help_lists_the_commands(twincl):
     for arguments in ((), ("--help",)):
         outcome = twincl(*arguments)
         assert (outcome.code, outcome.err) == (0, "")
-        for command in ("train", "demo", "noise", "evaluate", "predict", "doctor"):
-            assert f"\n  {command} " in outcome.out
+        listed = outcome.out.partition("Commands:")[2].partition("Start with:")[0].splitlines()
+        assert [line.split()[0] for line in listed if line.strip()] == [
+            *("clean", "train", "demo", "noise"),
+            *("evaluate", "predict", "embed", "issues", "report", "correct", "export"),
+            *("settings", "doctor"),
+        ]
     assert outcome.out.startswith("Usage: ")
 
 
@@ -121,8 +126,7 @@ def test_evaluate(twincl, run, picture_folder, tmp_path):
 def predict(twincl, run, data, *options) -> pd.DataFrame:
     outcome = twincl("predict", run, data, *options)
     assert (outcome.code, outcome.err) == (0, "")
-    lines = [line.split(",") for line in outcome.out.splitlines()]
-    return pd.DataFrame(lines[1:], columns=lines[0])
+    return pd.read_csv(StringIO(outcome.out), dtype={"file": str})
 
 
 def test_evaluate_with_labels_of_a_file(twincl, run, photos, tmp_path, colours):
@@ -183,7 +187,7 @@ def test_predict_says_what_training_said(twincl, run, photos):
     said = predict(twincl, run, photos).set_index("file")
     assert (said.loc[issues.index, "predicted_label"] == issues["predicted_label"]).all()
     same = issues[issues["predicted_label"] == issues["given_label"]]
-    confidence = said.loc[same.index, "confidence"].astype(float)
+    confidence = said.loc[same.index, "confidence"]
     np.testing.assert_allclose(confidence, same["label_quality"], atol=1e-3, err_msg="and is as sure of it")
 
 
