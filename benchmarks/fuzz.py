@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -81,6 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"unknown kind '{unknown[0]}': choose from {', '.join(KINDS)}")
     signal.signal(signal.SIGALRM, _ring)
+    warnings.filterwarnings("ignore", module="PIL")  # as on the command line
     about = environment(torch.device("cpu"), amp=False)
     del about["command"]
     counts: dict[str, Count] = {}

@@ -66,8 +66,8 @@ EXTREMES = {
     "one row of zeros": lambda x: np.concatenate([np.zeros_like(x[:1]), x[1:]]),
     "a constant column": lambda x: np.concatenate([x[:, :1] * 0 + 7, x[:, 1:]], axis=1),
     "1e30": lambda x: x * np.float32(1e30),
-    "largest": lambda x: np.sign(x) * np.finfo(np.float32).max,
-    "one huge value": lambda x: np.concatenate([np.full_like(x[:1], 3e38), x[1:]]),
+    "largest": lambda x: np.sign(x) * np.float32(1e37),
+    "one huge value": lambda x: np.concatenate([np.full_like(x[:1], 1e37), x[1:]]),
     "denormals": lambda x: x * np.float32(1e-42),
     "1e-30": lambda x: x * np.float32(1e-30),
     "1e30 beside 1e-30": lambda x: x * np.geomspace(1e-30, 1e30, x.shape[1]).astype(np.float32),
@@ -81,7 +81,7 @@ def test_extreme_vectors(cleaned, name):
     cleaned(EXTREMES[name](vectors), labels)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, np.finfo(np.float32).max, -2e37])
 def test_what_is_no_number_is_refused_by_its_row(tmp_path, value):
     vectors, labels = ordinary()
     vectors[17, 3] = value
@@ -112,7 +112,7 @@ def test_two_classes(cleaned):
 
 
 def test_a_thousand_classes(cleaned):
-    cleaned(*clusters(3000, 1000), **{"optim.epochs": 1})
+    cleaned(*clusters(2000, 1000), **{"optim.epochs": 1})
 
 
 def test_heavy_imbalance(cleaned):

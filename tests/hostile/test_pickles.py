@@ -1,6 +1,8 @@
 """A pickle that would create a file, in every place where a file can be given: nothing is created."""
 
+import contextlib
 import gzip
+import hashlib
 import pickle
 import shutil
 
@@ -21,6 +23,7 @@ from twincl.nets.resnet import load_imagenet_weights, resnet18
 from twincl.results.finished import load_run
 from twincl.runs.predict import predict
 from twincl.runs.train import train
+from twincl.training.checkpoint import CHECKSUM_LENGTH, find_checkpoints
 
 
 @pytest.fixture
@@ -172,13 +175,17 @@ def test_run_folder_configuration(made, run):
 
 
 @pytest.mark.parametrize("zipped", [True, False])
-def test_checkpoint(made, run, vector_run, zipped):
-    config = build_config(file=run / "config.yaml", settings={"optim.epochs": 2})
-    (run / "config.yaml").write_text((run / "config.yaml").read_text().replace("epochs: 1\n", "epochs: 2\n"))
-    for file in run.glob("checkpoint*"):
-        torch_file(file, {"epoch": 1, "net": Payload(made)}, zipped=zipped)
-    with pytest.raises(InputError):
-        train(config, run, resume=True)
+def test_checkpoint(made, run, zipped):
+    """With the right checksum in its name, which anyone can calculate."""
+    folder = run / "checkpoints"
+    newest = find_checkpoints(folder)[0]
+    good = torch.load(newest, weights_only=True)
+    for file in find_checkpoints(folder):
+        file.unlink()
+    evil = torch_file(folder / "x", good | {"epoch": 0, "net": Payload(made)}, zipped=zipped)
+    evil.rename(folder / f"00000-0000001-{hashlib.sha256(evil.read_bytes()).hexdigest()[:CHECKSUM_LENGTH]}.pt")
+    with contextlib.suppress(InputError):  # or it begins anew
+        train(build_config(file=run / "config.yaml", settings={}), run, resume=True)
 
 
 # what a pickle can do without calling anything

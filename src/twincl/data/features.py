@@ -9,6 +9,7 @@ from twincl.data.stores import Images
 from twincl.errors import InputError
 
 _CHUNK = 4096  # rows looked at together, to bound what is held beside the features themselves
+_LARGEST = 1e37  # of a feature: differences and deviations must still be numbers
 
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -22,7 +23,8 @@ def check_features(values: np.ndarray, *, where: str, rows: Sequence[int] | None
         rows: the number the user knows each row by; 0-based positions if left out.
 
     Raises:
-        InputError: they are not numbers, there are no columns, or one is NaN, infinite or beyond float32.
+        InputError: they are not numbers, there are no columns, or one is NaN, infinite or so large that float32
+            cannot calculate with it.
     """
     if values.dtype.kind not in "biuf":
         raise InputError(f"{where} has the type {values.dtype}; save features as float32.")
@@ -31,13 +33,13 @@ def check_features(values: np.ndarray, *, where: str, rows: Sequence[int] | None
     with np.errstate(over="ignore"):
         features = np.ascontiguousarray(values, dtype=np.float32)
     for start in range(0, len(features), _CHUNK):
-        good = np.isfinite(features[start : start + _CHUNK]).all(axis=1)
+        good = (np.abs(features[start : start + _CHUNK]) <= _LARGEST).all(axis=1)  # false of NaN, too
         if not good.all():
             place = start + int(good.argmin())
             row = rows[place] if rows is not None else place
             raise InputError(
-                f"row {row} of {where} has a feature that is missing, NaN, infinite or beyond float32; "
-                "fill it in or remove the row."
+                f"row {row} of {where} has a feature that is missing, NaN, infinite or beyond float32 (more "
+                f"than {_LARGEST:g}); fill it in, scale the features, or remove the row."
             )
     return features
 
