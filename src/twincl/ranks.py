@@ -171,6 +171,8 @@ def join(device_type: str) -> Iterator[Ranks]:
         return
     import torch
     import torch.distributed as dist
+    from torch.distributed.distributed_c10d import PrefixStore
+    from torch.distributed.rendezvous import rendezvous
 
     cuda = device_type == "cuda"
     if cuda:
@@ -181,7 +183,11 @@ def join(device_type: str) -> Iterator[Ranks]:
             )
         torch.cuda.set_device(local)
     try:
-        dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", rank=launched_rank(), world_size=world)
+        store, *_ = next(rendezvous("env://", launched_rank(), world))
+        fresh = PrefixStore(f"start {_starts()}", store)  # torchrun's store outlives the ranks and keeps addresses
+        dist.init_process_group(
+            "cpu:gloo,cuda:nccl" if cuda else "gloo", store=fresh, rank=launched_rank(), world_size=world
+        )
     except (ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"the {world} processes of this training cannot find each other ({reason})") from error
@@ -199,7 +205,11 @@ def join(device_type: str) -> Iterator[Ranks]:
 
 def restarted() -> bool:
     """Whether torchrun has started this training again after a failure."""
-    return _number("TORCHELASTIC_RESTART_COUNT", 0) > 0
+    return _starts() > 0
+
+
+def _starts() -> int:
+    return _number("TORCHELASTIC_RESTART_COUNT", 0)
 
 
 def launched_rank() -> int:
