@@ -1,9 +1,7 @@
 """Everything but training: help, version, doctor, demo, evaluate, predict; and the real program."""
 
-import functools
 import json
 import os
-import signal
 import struct
 import subprocess
 import sys
@@ -248,29 +246,6 @@ def test_program_trains_and_predicts(program, photos, tmp_path):
     assert done.returncode == 0, done.stderr
     weights = [(tmp_path / "runs" / name / "model.safetensors").read_bytes() for name in ("mine", "ascii")]
     assert weights[0] == weights[1], "the same seed in two processes"
-
-
-def test_control_c_leaves_a_run_to_go_on_with(photos, tmp_path):
-    command = [sys.executable, "-u", "-m", "twincl", "train", str(photos), "--output", str(tmp_path / "run")]
-    process = subprocess.Popen(
-        [*command, "--epochs", "500"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=functools.partial(
-            signal.signal, signal.SIGINT, signal.SIG_DFL
-        ),  # a job in the background ignores it
-    )
-    for line in process.stdout:
-        if line.startswith("epoch   2/500"):
-            process.send_signal(signal.SIGINT)
-            break
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert said == "twincl: stopped; a training goes on after its last finished epoch with --resume\n"
-    assert not (tmp_path / "run" / "summary.json").exists()
-    assert not [file.name for file in (tmp_path / "run").iterdir() if file.name.startswith(".")], "nothing half-written"
-    assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) >= 2
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")

@@ -62,7 +62,9 @@ def test_tables(train, photos, tmp_path, suffix):
     table = listed(photos)
     table["kind"] = table.pop("colour")
     table.to_csv(tmp_path / f"list.{suffix}", index=False, sep="\t" if suffix == "tsv" else ",")
-    run = train(tmp_path / f"list.{suffix}", "--label-column", "kind", "--image-column", "image_path")
+    run = train(
+        tmp_path / f"list.{suffix}", "--label-column", "kind", "--image-column", "image_path", "--allow-outside"
+    )
     assert summary_of(run)["num_classes"] == 3
     assert set(issues_of(run)["given_label"]) == {"blue", "green", "red"}
 
@@ -71,7 +73,7 @@ def test_table_with_a_split_column(train, photos, tmp_path):
     table = listed(photos).rename(columns={"colour": "label"})
     table["split"] = ["test" if row % 4 == 0 else "train" for row in range(36)]
     table.to_csv(tmp_path / "list.csv", index=False)
-    summary = summary_of(train(tmp_path / "list.csv"))
+    summary = summary_of(train(tmp_path / "list.csv", "--allow-outside"))
     assert (summary["num_train"], summary["num_test"]) == (27, 9)
 
 

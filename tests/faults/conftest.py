@@ -1,5 +1,7 @@
 """Real trainings in processes of their own, to be treated badly."""
 
+import functools
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +20,7 @@ class Started:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
         )
 
     def wait_for(self, beginning: str) -> None:

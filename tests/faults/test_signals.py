@@ -22,6 +22,9 @@ def test_a_signal_saves_and_says_how_to_go_on(start, photo_flags, tmp_path, numb
     assert said.startswith("twincl: stopped after step ")
     assert said.endswith("; all is saved: go on with the same command and --resume\n")
     assert said.count("\n") == 1
+    assert not (tmp_path / "run" / "summary.json").exists()
+    assert not list((tmp_path / "run").rglob(".*")), "nothing half-written"
+    assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) >= 1
     going_on = start(*photo_flags, "--output", tmp_path / "run", "--resume")
     going_on.wait_for("going on after ")
 

@@ -29,17 +29,22 @@ class StopRequest:
 
 @contextmanager
 def stop_requests() -> Iterator[StopRequest]:
-    """Inside the block SIGTERM and Ctrl-C are requests; in a thread other than the main one they stay what they are."""
+    """Inside the block SIGTERM and Ctrl-C are requests.
+
+    A signal that is ignored, as in a job in the background, stays so; in a thread other than the main one all do.
+    """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    signals = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, request.receive) for number in signals]
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    heeded = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in heeded:
+        signal.signal(number, request.receive)
     try:
         yield request
     finally:
-        for number, handler in zip(signals, before, strict=True):
+        for number, handler in heeded.items():
             signal.signal(number, handler)
 
 
