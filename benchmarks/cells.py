@@ -49,7 +49,7 @@ def run_cell(cell: Cell, threads: int | None = None) -> dict[str, Any]:
         summary = train(build_config(preset=cell.preset, settings=cell.settings), output)
         metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
     del summary["test_data"]  # names a path
-    about = environment(torch.device("cpu"), amp=False)
+    about = environment(torch.device("cpu"), amp=bool(cell.settings.get("amp")))
     del about["command"]
     keys = ("test_accuracy", "detection_auroc", "noise_rate_estimate")
     result = {
