@@ -18,10 +18,10 @@ def raw(tmp_path_factory):
     return RawSplit(paths, None, [path.name for path in paths])
 
 
-def batches(raw, memory_limit=2**30, workers=0, batch_size=4):
+def batches(raw, memory_limit=2**30, workers=0, batch_size=4, **options):
     images = load_images(raw, size=8, channels=3, memory_limit=memory_limit).images
     labels = np.arange(100, 100 + len(raw))
-    return Batches(images, labels, batch_size=batch_size, device=CPU, workers=workers)
+    return Batches(images, labels, batch_size=batch_size, device=CPU, workers=workers, **options)
 
 
 def joined(served):
@@ -63,6 +63,33 @@ def test_contents(raw):
     assert len(set(index.tolist())) == 8
     assert torch.equal(labels, index + 100)
     assert torch.equal(images, joined(served.in_order())[1][index])
+
+
+@pytest.mark.parametrize("memory_limit", [0, 2**30])
+def test_only_some_rows_are_learned_from(raw, memory_limit):
+    rows = np.array([1, 2, 5, 6, 7, 9, 10])
+    served = batches(raw, memory_limit, batch_size=3, rows=rows)
+    assert served.steps_per_epoch == 2
+    whole = joined(served.in_order())
+    assert whole[0].tolist() == list(range(11))
+    seen = set()
+    for epoch in range(8):
+        index, images, labels = joined(served.shuffled(0, epoch))
+        assert len(set(index.tolist())) == 6
+        assert torch.equal(images, whole[1][index])
+        assert torch.equal(labels, whole[2][index])
+        seen |= set(index.tolist())
+    assert seen == set(rows.tolist())
+
+
+def test_all_rows_are_as_none_given(raw):
+    given, none = batches(raw, rows=np.arange(11)), batches(raw)
+    assert torch.equal(joined(given.shuffled(2, 3))[0], joined(none.shuffled(2, 3))[0])
+
+
+def test_too_few_rows_to_learn_from(raw):
+    with pytest.raises(InputError, match="3 training images are fewer than one batch of 4"):
+        batches(raw, rows=np.array([0, 1, 2]))
 
 
 @pytest.mark.parametrize("memory_limit", [0, 2**30])

@@ -34,22 +34,34 @@ class Batches:
         device: torch.device,
         workers: int = 0,
         ranks: Ranks = ALONE,
+        rows: np.ndarray | None = None,
     ) -> None:
         """Prepare to serve `images` with `labels` (N,), on `device`; nothing is read yet.
 
+        Args:
+            images: all samples.
+            labels: (N,) the given label of each.
+            batch_size: samples in a batch, of all ranks together.
+            device: where batches are put.
+            workers: processes that decode images which are not in memory.
+            ranks: who trains together.
+            rows: the samples that may be learned from, by their place; all if None. The others are only judged.
+
         Raises:
-            InputError: there are fewer images than `batch_size`.
+            InputError: there are fewer images to learn from than `batch_size`.
         """
         if len(images) != len(labels):
             raise ValueError(f"{len(images)} images but {len(labels)} labels")
         if batch_size < 1:
             raise InputError(f"the batch size is {batch_size}; give a number of at least 1.")
-        if len(labels) < batch_size:
+        rows = np.arange(len(labels)) if rows is None else np.asarray(rows, dtype=np.int64)
+        if len(rows) < batch_size:
             raise InputError(
-                f"{len(labels)} training images are fewer than one batch of {batch_size}; "
-                f"pass --batch-size {len(labels)} or less"
+                f"{len(rows)} training images are fewer than one batch of {batch_size}; "
+                f"pass --batch-size {len(rows)} or less"
             )
         self._ranks = ranks
+        self._rows = rows
         self._images = images
         self._batch_size = batch_size
         self._device = device
@@ -62,14 +74,14 @@ class Batches:
     @property
     def steps_per_epoch(self) -> int:
         """The number of batches that `shuffled` yields."""
-        return len(self._labels) // self._batch_size
+        return len(self._rows) // self._batch_size
 
     def shuffled(self, seed: int, epoch: int, *, skip: int = 0) -> Iterator[Batch]:
         """One epoch in an order that depends on (seed, epoch) alone; the last incomplete batch is dropped.
 
         The first `skip` batches are left out: those that a training which goes on has seen.
         """
-        order = np.random.default_rng([seed, epoch]).permutation(len(self._labels))
+        order = self._rows[np.random.default_rng([seed, epoch]).permutation(len(self._rows))]
         size = self._batch_size
         rows = [order[step * size : (step + 1) * size] for step in range(skip, self.steps_per_epoch)]
         own = self._ranks.rows(size)
