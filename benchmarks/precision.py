@@ -2,8 +2,8 @@
 
     python -m benchmarks.precision --cifar10 FOLDER
 
-scikit-learn's digits, symmetric 50 %, 20 epochs, three seeds; the first 10,000 images of CIFAR-10, symmetric 50 %, seed 0
-(float32 also with seed 1, for the size of the noise). Test accuracy is the mean of the last five epochs. Without
+scikit-learn's digits, symmetric 50 %, 20 epochs, three seeds; the first 10,000 images of CIFAR-10, symmetric 50 %, seed
+0 (float32 also with seed 1, for the size of the noise). Test accuracy is the mean of the last five epochs. Without
 bfloat16 arithmetic the processor emulates it: the numbers are the same, the time is not.
 """
 
