@@ -99,6 +99,15 @@ class OptimSettings(Section):
     lr_floor: Share = 0.01  # lowest rate, as a share of the peak
 
 
+class FinetuneSettings(Section):
+    """Going on from a finished run (TCL+)."""
+
+    run: str | None = None  # its folder; None: training starts from new weights and all labels
+    learn_from: Literal["clean", "relabelled"] = "clean"  # labels judged clean, or all with the sure ones replaced
+    threshold: Share = 0.5  # of w, or of the posterior as a share of its largest
+    new_classifier: bool = False  # keep only the encoder and the representation
+
+
 class Config(Section):
     """One training, completely."""
 
@@ -113,6 +122,7 @@ class Config(Section):
     augment: AugmentSettings = AugmentSettings()
     optim: OptimSettings = OptimSettings()
     tcl: TCLSettings = TCLSettings()
+    finetune: FinetuneSettings = FinetuneSettings()
 
 
 Values = dict[str, Any]

@@ -55,6 +55,7 @@ def doctor() -> None:
 COMMANDS = (
     training.clean,
     training.train,
+    training.finetune,
     training.demo,
     training.noise,
     trained.evaluate,

@@ -109,6 +109,55 @@ def train(
         print(f"\n{_summary_text(summary)}\n\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
 
 
+def finetune(
+    context: typer.Context,
+    run: opt.Run,
+    output: opt.Output,
+    data: Annotated[
+        str | None, typer.Option(help="Where the data lie now, if no longer where they were trained on.")
+    ] = None,
+    relabel: Annotated[
+        bool,
+        typer.Option("--relabel", help="Learn from all data with sure labels replaced, not from clean labels alone."),
+    ] = False,
+    new_classifier: Annotated[bool, typer.Option("--new-classifier", help="Learn the classifier anew.")] = False,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over what is learned from.")] = 70,
+    resume: opt.Resume = False,
+    checkpoint_minutes: opt.CheckpointMinutes = 10.0,
+    devices: opt.Devices = 1,
+    force: opt.Force = False,
+    set_: opt.Set = None,
+) -> None:
+    """TCL+: go on from a finished RUN, learning with mixup from the labels that it judged clean.
+
+    The new folder holds all that a training leaves; every label is judged anew.
+
+    \b
+    Example:
+      twincl finetune runs/photos --output runs/photos-plus
+    """  # noqa: D301
+    from twincl.cli.terminal import Terminal
+    from twincl.config import parse_assignments
+    from twincl.runs.finetune import finetune_config
+    from twincl.runs.train import train as go_on
+
+    settings: dict[str, Any] = {"optim.epochs": epochs, "finetune.new_classifier": new_classifier}
+    settings |= {"finetune.learn_from": "relabelled"} if relabel else {}
+    settings |= {"data.path": data} if data else {}
+    config = finetune_config(run, settings | parse_assignments(set_ or []))
+    _start_ranks(devices, context)
+    summary = go_on(
+        config,
+        output,
+        force=force,
+        resume=resume,
+        checkpoint_minutes=checkpoint_minutes,
+        listener=Terminal(),
+    )
+    if launched_rank() == 0:
+        print(f"\n{_summary_text(summary)}")
+
+
 def _start_ranks(devices: int, context: typer.Context) -> None:
     """Where several devices are asked for, run the same command once on each and end as they end."""
     if devices > 1 and "RANK" not in os.environ:

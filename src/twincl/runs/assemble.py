@@ -18,14 +18,14 @@ from twincl.data.batches import Batches
 from twincl.data.features import Statistics, feature_statistics
 from twincl.data.images import Images
 from twincl.errors import InputError
-from twincl.methods.method import Parts
+from twincl.methods.method import Method, Parts
 from twincl.methods.registry import find_method
 from twincl.nets.registry import choose_encoder, create_encoder
 from twincl.nets.replicas import Replica, replicate
 from twincl.nets.twin import TwinNet
 from twincl.ranks import ALONE, Ranks
 from twincl.results.settings import flatten
-from twincl.runs.prepare import Prepared
+from twincl.runs.prepare import Labels, Prepared
 from twincl.training.device import mixed_precision_pays, seed_everything
 from twincl.training.loop import TrainState
 from twincl.training.schedule import learning_rate
@@ -149,7 +149,22 @@ def default_batch_size(shape: tuple[int, ...], count: int) -> int:
     return min(size, count)
 
 
-def assemble(config: Config, data: Prepared, device: torch.device, ranks: Ranks = ALONE) -> Training:
+@dataclass(frozen=True)
+class StartingPoint:
+    """Where a training begins that does not begin from nothing."""
+
+    weights: dict[str, torch.Tensor]  # some of the network's; the others are new
+    rows: Labels  # the samples to learn from
+    labels: Labels  # (N,) the labels to learn, of all samples
+
+
+def assemble(
+    config: Config,
+    data: Prepared,
+    device: torch.device,
+    ranks: Ranks = ALONE,
+    start: StartingPoint | None = None,
+) -> Training:
     """Build network, optimiser, method and batches from a resolved configuration; seeds all randomness alike."""
     seed_everything(config.seed)
     model, optim = config.model, config.optim
@@ -165,29 +180,33 @@ def assemble(config: Config, data: Prepared, device: torch.device, ranks: Ranks 
         weights=Path(model.weights) if model.weights else None,
     )
     net = TwinNet(encoder, len(data.classes), feat_dim=model.feat_dim, head_bn=model.head_bn, dropout=model.dropout)
+    labels = data.train.labels
+    if start:
+        net.load_state_dict(start.weights, strict=False)
+        labels = start.labels
     net = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     replicate(net, ranks, device, batch_rows=optim.batch_size // ranks.world)
     views = _make_views(config, data.train.images)
     batches = Batches(
         data.train.images,
-        data.train.labels,
+        labels,
         batch_size=optim.batch_size,
         device=device,
         workers=config.data.workers or 0,
         ranks=ranks,
+        rows=start.rows if start else None,
     )
     parts = Parts(
         net=net,
         views=views,
-        labels=torch.from_numpy(data.train.labels).to(device),
+        labels=torch.from_numpy(labels).to(device),
         num_classes=len(data.classes),
         epochs=optim.epochs,
         generator=torch.Generator(device).manual_seed(config.seed),
         ranks=ranks,
         replica=Replica(net) if ranks.world > 1 else None,
     )
-    own_settings = {"tcl": {"settings": config.tcl}}
-    method = find_method(config.method)(parts, **own_settings.get(config.method, {}))
+    method = make_method(config, parts)
     optimizer = torch.optim.SGD(
         net.parameters(),
         lr=optim.lr,
@@ -214,6 +233,12 @@ def assemble(config: Config, data: Prepared, device: torch.device, ranks: Ranks 
         bool(config.amp),
         ranks,
     )
+
+
+def make_method(config: Config, parts: Parts) -> Method:
+    """The method that `config` names, with its own settings."""
+    own_settings = {"tcl": {"settings": config.tcl}}
+    return find_method(config.method)(parts, **own_settings.get(config.method, {}))
 
 
 def view_policy(settings: AugmentSettings, shape: tuple[int, ...]) -> ViewPolicy | FeaturePolicy:

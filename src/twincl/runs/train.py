@@ -12,6 +12,7 @@ from twincl.results.finished import load_run
 from twincl.results.model_file import save_model
 from twincl.results.outputs import save_outputs
 from twincl.runs.assemble import Training, assemble, require_same, resolve
+from twincl.runs.finetune import starting_point
 from twincl.runs.judge import Judged
 from twincl.runs.keeping import Keeper, stop_requests, writing_to
 from twincl.runs.learn import learn
@@ -85,7 +86,8 @@ def _assemble(config: Config, data: Prepared, before: Path | None, ranks: Ranks)
     config = resolve(config, data, device, ranks)
     if before:
         require_same(config, before)
-    return config, assemble(config, data, device, ranks)
+    start = starting_point(config, data, device, ranks) if config.finetune.run else None
+    return config, assemble(config, data, device, ranks, start)
 
 
 def _learn_and_keep(

@@ -1,0 +1,91 @@
+"""TCL+: what is learned from, from where it starts, and that a finished run is enough to go on from."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from twincl.config import build_config
+from twincl.errors import InputError
+from twincl.methods.method import Snapshot
+from twincl.results.model_file import load_model
+from twincl.runs.finetune import finetune_config, relabelled, starting_point
+from twincl.runs.prepare import prepare
+from twincl.runs.train import train
+
+CPU = torch.device("cpu")
+QUICK = {"optim.epochs": 2, "amp": False, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def first(photos, tmp_path_factory):
+    """A finished first stage."""
+    settings = {"data.path": str(photos), "optim.epochs": 4, "optim.batch_size": 8, "amp": False}
+    run = tmp_path_factory.mktemp("runs") / "first"
+    train(build_config(settings=settings | {"noise.type": "symmetric", "noise.rate": 0.3}), run)
+    return run
+
+
+def test_the_configuration_is_that_of_the_run_but_for_the_second_stage(first):
+    config = finetune_config(first, {})
+    before = build_config(file=first / "config.yaml", settings={})
+    assert (config.method, config.optim.epochs, config.optim.batch_size) == ("mixup", 70, 8)
+    assert (config.optim.lr, config.optim.lr_floor, config.optim.weight_decay) == (0.001, 1.0, 1e-4)
+    assert config.finetune.run == str(first)
+    for section in ("data", "noise", "model", "augment", "tcl"):
+        mine, theirs = getattr(config, section), getattr(before, section)
+        assert mine == theirs or section == "data"
+    assert finetune_config(first, {"optim.epochs": 3}).optim.epochs == 3
+    with pytest.raises(InputError, match="holds no finished run"):
+        finetune_config(first / "none", {})
+
+
+def test_it_starts_from_the_weights_and_the_labels_judged_clean(first):
+    config = finetune_config(first, QUICK)
+    data = prepare(config, CPU)
+    start = starting_point(config, data, CPU)
+    weights = load_model(first, CPU).net.state_dict()
+    assert start.weights.keys() == weights.keys()
+    assert all(torch.equal(start.weights[name], weights[name]) for name in weights)
+    assert np.array_equal(start.labels, data.train.labels)
+    assert 8 <= len(start.rows) <= len(data.train.labels)
+    checkpoint = sorted((first / "checkpoints").iterdir())[-1]
+    clean = torch.load(checkpoint, weights_only=True)["method"]["clean"].numpy()
+    assert start.rows.tolist() == np.flatnonzero(clean > 0.5).tolist(), "as the first stage ended"
+    anew = starting_point(finetune_config(first, QUICK | {"finetune.new_classifier": True}), data, CPU)
+    assert {name.split(".")[0] for name in anew.weights} == {"encoder", "projector"}
+
+
+def test_too_few_clean_labels_and_other_data_are_refused(first, picture_folder, tmp_path):
+    config = finetune_config(first, QUICK | {"finetune.threshold": 1.0})
+    with pytest.raises(InputError, match=r"only \d+ labels are judged clean"):
+        starting_point(config, prepare(config, CPU), CPU)
+    other = picture_folder(tmp_path / "other", size=20)
+    config = finetune_config(first, QUICK | {"data.path": str(other), "data.img_size": 20})
+    with pytest.raises(InputError, match="was trained on other data"):
+        starting_point(config, prepare(config, CPU), CPU)
+
+
+@pytest.mark.parametrize("classes", [3, 200])
+def test_relabelling_takes_what_the_mixture_is_sure_of(classes):
+    """The last sample lies between two components; the first of each class sits on its own."""
+    embeddings = torch.eye(classes).repeat(2, 1)
+    between = (torch.eye(classes)[0] + torch.eye(classes)[1]) / 2**0.5
+    embeddings = torch.cat([embeddings, between[None]])
+    probabilities = torch.cat([torch.eye(classes).repeat(2, 1), torch.full((1, classes), 1 / classes)])
+    given = np.zeros(2 * classes + 1, dtype=np.int64)
+    given[-1] = classes - 1
+    found = relabelled(Snapshot(embeddings, probabilities), given, 0.25, 0.9)
+    assert found[:-1].tolist() == [*range(classes)] * 2
+    assert found[-1] == classes - 1, "unsure: the given label stays"
+
+
+@pytest.mark.parametrize("more", [{}, {"finetune.learn_from": "relabelled", "finetune.new_classifier": True}])
+def test_end_to_end_and_resumed(first, tmp_path, more):
+    config = finetune_config(first, QUICK | more)
+    summary = train(config, tmp_path / "plus")
+    assert (summary["method"], summary["epochs"], summary["num_judged"]) == ("mixup", 2, 36)
+    lines = [json.loads(line) for line in (tmp_path / "plus" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["lr"] for line in lines] == [0.001, 0.001]
+    assert train(config, tmp_path / "plus", resume=True) == summary
