@@ -44,14 +44,14 @@ def fashion_rows(folder: Path) -> list[Row]:
     rows = []
     base = {"data.path": str(folder), "data.limit": 10_000, "augment.name": "natural", "model.name": "small"}
     for kind, components in (("", None), ("-embedded", 64)):
-        what = "64 principal components" if components else "10,000 images"
+        what, epochs = ("64 principal components", 20) if components else ("10,000 images, 12 epochs", 12)
         for name, title, noise in (
             ("20", "symmetric 20 %", {"noise.type": "symmetric", "noise.rate": 0.2}),
             ("50", "symmetric 50 %", {"noise.type": "symmetric", "noise.rate": 0.5}),
             ("80", "symmetric 80 %", {"noise.type": "symmetric", "noise.rate": 0.8}),
             ("pair40", "pair 40 %", {"noise.type": "pair", "noise.rate": 0.4}),
         ):
-            settings = base | {"optim.epochs": 20} | noise
+            settings = base | {"optim.epochs": epochs} | noise
             rows.append(Row(f"fashion{kind}-{name}", f"Fashion-MNIST, {what}, {title}", settings, components))
     return rows
 
@@ -59,7 +59,7 @@ def fashion_rows(folder: Path) -> list[Row]:
 def human_rows(images: Path, labels: Path) -> list[Row]:
     """CIFAR-10 under two sets of human labels (CIFAR-10N): the first 10,000 images, and all 50,000."""
     rows = []
-    for count, epochs in ((10_000, 20), (50_000, 8)):
+    for count, epochs in ((10_000, 20), (50_000, 6)):
         for column in ("random_label1", "aggre_label"):
             settings = {
                 "data.path": str(images),
