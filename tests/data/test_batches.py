@@ -7,6 +7,7 @@ from twincl.data.batches import Batches
 from twincl.data.dataset import RawSplit
 from twincl.data.images import MemoryImages, load_images
 from twincl.errors import InputError
+from twincl.ranks import Ranks
 
 CPU = torch.device("cpu")
 
@@ -80,6 +81,47 @@ def test_only_some_rows_are_learned_from(raw, memory_limit):
         assert torch.equal(labels, whole[2][index])
         seen |= set(index.tolist())
     assert seen == set(rows.tolist())
+
+
+@pytest.mark.parametrize(("memory_limit", "workers"), [(2**30, 0), (0, 1)])
+def test_an_epoch_on_a_sample(raw, memory_limit, workers):
+    images = load_images(raw, size=8, channels=3, memory_limit=memory_limit).images
+    labels, rows = np.array([0] * 7 + [1] * 4), np.array([0, 1, 2, 3, 4, 5, 8, 9])
+    served = Batches(images, labels, batch_size=2, device=CPU, workers=workers, rows=rows, epoch_size=4)
+    assert served.steps_per_epoch == 2
+    seen = set()
+    for epoch in range(12):
+        index, pixels, given = joined(served.shuffled(0, epoch))
+        assert index.tolist() == served.learned_from(0, epoch).tolist()
+        assert sorted(given.tolist()) == [0, 0, 1, 1]
+        assert torch.equal(pixels, images.batch(index.numpy()))
+        rest = joined(served.shuffled(0, epoch, skip=1))
+        assert torch.equal(rest[0], index[2:])
+        assert torch.equal(rest[1], pixels[2:])
+        seen |= set(index.tolist())
+    assert seen == set(rows.tolist())
+    assert joined(served.in_order())[0].tolist() == list(range(11))
+
+
+@pytest.mark.parametrize("epoch_size", [None, 6])
+def test_ranks_share_each_batch_and_what_is_judged(raw, epoch_size):
+    options = {"batch_size": 2, "epoch_size": epoch_size}
+    alone = batches(raw, **options)
+    both = [batches(raw, **options, ranks=Ranks(rank, 2)) for rank in range(2)]
+    for whole, first, second in zip(alone.shuffled(1, 2), *(one.shuffled(1, 2) for one in both), strict=True):
+        assert torch.equal(whole.index, first.index)
+        assert torch.equal(whole.labels, second.labels)
+        assert torch.equal(whole.images, torch.cat([first.images, second.images]))
+    rows = np.array([1, 4, 5, 7, 10])
+    shares = [joined(one.in_order(rows)) for one in both]
+    assert [share[0].tolist() for share in shares] == [[1, 4], [5, 7, 10]]
+    assert torch.equal(torch.cat([share[1] for share in shares]), joined(alone.in_order(rows))[1])
+
+
+def test_a_sample_larger_than_the_data_is_all_of_it(raw):
+    served = batches(raw, epoch_size=1000)
+    assert served.steps_per_epoch == 2
+    assert batches(raw, epoch_size=1).steps_per_epoch == 1
 
 
 def test_all_rows_are_as_none_given(raw):

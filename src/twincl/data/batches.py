@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from twincl.data.sampling import balanced_sample
 from twincl.data.stores import Images, MemoryFeatures, MemoryImages
 from twincl.errors import InputError
 from twincl.ranks import ALONE, Ranks
@@ -35,6 +36,7 @@ class Batches:
         workers: int = 0,
         ranks: Ranks = ALONE,
         rows: np.ndarray | None = None,
+        epoch_size: int | None = None,
     ) -> None:
         """Prepare to serve `images` with `labels` (N,), on `device`; nothing is read yet.
 
@@ -46,6 +48,7 @@ class Batches:
             workers: processes that decode images which are not in memory.
             ranks: who trains together.
             rows: the samples that may be learned from, by their place; all if None. The others are only judged.
+            epoch_size: learn in each epoch from so many of these rows, a sample balanced by given label; None: all.
 
         Raises:
             InputError: there are fewer images to learn from than `batch_size`.
@@ -62,6 +65,8 @@ class Batches:
             )
         self._ranks = ranks
         self._rows = rows
+        self._epoch_size = None if epoch_size is None else min(max(epoch_size, batch_size), len(rows))
+        self._given = np.asarray(labels)
         self._images = images
         self._batch_size = batch_size
         self._device = device
@@ -74,26 +79,38 @@ class Batches:
     @property
     def steps_per_epoch(self) -> int:
         """The number of batches that `shuffled` yields."""
-        return len(self._rows) // self._batch_size
+        return (self._epoch_size or len(self._rows)) // self._batch_size
+
+    def learned_from(self, seed: int, epoch: int) -> np.ndarray:
+        """The rows that `shuffled` serves, in its order, which depends on (seed, epoch) alone."""
+        rng = np.random.default_rng([seed, epoch])
+        if self._epoch_size is None:
+            order = rng.permutation(len(self._rows))
+        else:
+            order = balanced_sample(self._given[self._rows], self._epoch_size, rng)
+        return self._rows[order[: self.steps_per_epoch * self._batch_size]]
 
     def shuffled(self, seed: int, epoch: int, *, skip: int = 0) -> Iterator[Batch]:
         """One epoch in an order that depends on (seed, epoch) alone; the last incomplete batch is dropped.
 
         The first `skip` batches are left out: those that a training which goes on has seen.
         """
-        order = self._rows[np.random.default_rng([seed, epoch]).permutation(len(self._rows))]
         size = self._batch_size
-        rows = [order[step * size : (step + 1) * size] for step in range(skip, self.steps_per_epoch)]
+        rows = list(self.learned_from(seed, epoch).reshape(-1, size)[skip:])
         own = self._ranks.rows(size)
         for row, images in zip(rows, self._fetch([row[own] for row in rows], True), strict=True):
             yield self._batch(row, images)
 
-    def in_order(self) -> Iterator[Batch]:
-        """Every image of this rank's share once, in order; the last batch may be smaller, a lone one even empty."""
-        every = np.arange(len(self._labels))[self._ranks.share(len(self._labels))]
+    def in_order(self, rows: np.ndarray | None = None) -> Iterator[Batch]:
+        """This rank's share of all images, or of `rows`, each once and in order; the last batch may be smaller.
+
+        A lone batch may even be empty.
+        """
+        every = np.arange(len(self._labels)) if rows is None else rows
+        every = every[self._ranks.share(len(every))]
         size = self._batch_size
-        rows = [every[start : start + size] for start in range(0, len(every), size)] or [every]
-        for row, images in zip(rows, self._fetch(rows, False), strict=True):
+        parts = [every[start : start + size] for start in range(0, len(every), size)] or [every]
+        for row, images in zip(parts, self._fetch(parts, False), strict=True):
             yield self._batch(row, images)
 
     def _batch(self, row: np.ndarray, images: torch.Tensor) -> Batch:
