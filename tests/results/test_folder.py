@@ -44,17 +44,20 @@ def test_a_run_is_replaced_only_by_force(run):
     assert len(list(run.iterdir())) == len(EVERYTHING)
 
 
-def test_force_removes_the_files_of_the_run_and_no_others(run):
+def test_a_new_run_removes_the_files_of_the_old_one_and_no_others(run):
+    checkpoints = run / "checkpoints"
+    checkpoints.mkdir()
+    (checkpoints / "00009-0000000-0123456789abcdef.pt").write_bytes(b"old")
     (run / "notes.txt").write_text("mine")
     (run / "plots").mkdir()
     (run / "plots" / "a.png").write_text("mine")
-    open_folder(run, force=True)
+    open_folder(run, anew=True)
     assert sorted(path.name for path in run.iterdir()) == ["notes.txt", "plots"]
     assert (run / "plots" / "a.png").read_text() == "mine"
 
 
-def test_without_force_nothing_is_removed(run):
-    open_folder(run, force=False)
+def test_a_run_that_goes_on_loses_nothing(run):
+    open_folder(run, anew=False)
     assert len(list(run.iterdir())) == len(EVERYTHING)
 
 
@@ -79,7 +82,7 @@ def test_a_file_in_the_way(tmp_path):
     with pytest.raises(InputError, match="file is no folder to write in"):
         check_output(file / "runs" / "run", force=False, resume=False)
     with pytest.raises(InputError, match="cannot be written"):
-        open_folder(file / "run", force=False)
+        open_folder(file / "run", anew=True)
     assert file.read_text() == "x"
 
 

@@ -68,13 +68,18 @@ def _holds_run(folder: Path) -> bool:
         return False
 
 
-def open_folder(folder: Path, *, force: bool) -> None:
-    """Create the folder, with `force` removing the files of an earlier run (and no others)."""
+def open_folder(folder: Path, *, anew: bool) -> None:
+    """Create the folder, or for a run that begins `anew` remove the files of an earlier one (and no others).
+
+    The configuration goes first, so that nothing can go on from what is half removed; the file by which a run is
+    recognised goes last.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         remove_partial(folder)
-        if force:
-            remove_checkpoints(folder / CHECKPOINTS)  # before the rest: without them there is nothing to go on from
+        if anew:
+            (folder / CONFIG).unlink(missing_ok=True)
+            remove_checkpoints(folder / CHECKPOINTS)
             for figure in (folder / FIGURES).glob("*.png"):
                 figure.unlink()
             for name in (*(name for name in EVERYTHING if name != ENVIRONMENT), ENVIRONMENT):

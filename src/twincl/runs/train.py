@@ -62,7 +62,7 @@ def train(
         _describe(config, data, ranks, tell)
         with writing_to(output):
             if ranks.first:
-                run_folder.open_folder(output, force=force and not resuming)
+                run_folder.open_folder(output, anew=not resuming)
                 run_folder.write_environment(output, training.device, training.amp)
                 write_text(output / run_folder.CONFIG, to_yaml(config))
                 run_folder.write_skipped(output, data.broken)
