@@ -13,6 +13,7 @@ from twincl.methods.tcl import TCL, TCLSettings
 from twincl.nets.preact import SmallNet
 from twincl.nets.twin import TwinNet
 from twincl.training.loop import Epoch, TrainState, fit
+from twincl.training.snapshot import RunningSnapshot
 
 
 @dataclass
@@ -32,16 +33,17 @@ class Tiny:
 
 @pytest.fixture
 def tiny(pictures):
-    def make(method=None, *, count=12, lr=0.01) -> Tiny:
-        """With TCL, or with `method`."""
+    def make(method=None, *, count=12, lr=0.01, sample=None) -> Tiny:
+        """With TCL, or with `method`; of `sample` images an epoch, if given, which alone are looked at before it."""
         torch.manual_seed(0)
         pixels, labels = pictures(count, size=8)
         net = TwinNet(SmallNet(3, 8), 3, feat_dim=4, head_bn=True, dropout=0.25)
         views = ImageViews(NATURAL, (0.4, 0.4, 0.4), (0.3, 0.3, 0.3))
-        batches = Batches(MemoryImages(pixels), labels, batch_size=4, device=torch.device("cpu"))
+        batches = Batches(MemoryImages(pixels), labels, batch_size=4, device=torch.device("cpu"), epoch_size=sample)
         parts = Parts(net, views, torch.from_numpy(labels), 3, 4, torch.Generator().manual_seed(0))
         optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=0.9)
         state = TrainState(net, optimizer, method or TCL(parts, TCLSettings()), parts.generator)
+        state.running = RunningSnapshot() if sample else None
         return Tiny(state, views, batches)
 
     return make

@@ -34,9 +34,9 @@ def test_round_trip_restores_everything_that_moves(tiny, tmp_path):
     assert list((tmp_path / "kept").iterdir()) == [path], "no temporary file is left"
 
 
-@pytest.mark.parametrize("step", [1, 2, 3])
-def test_a_training_goes_on_in_the_middle_of_an_epoch(tiny, tmp_path, step):
-    whole, first, second = tiny(), tiny(), tiny()
+@pytest.mark.parametrize(("step", "sample"), [(1, None), (2, None), (3, None), (1, 8), (2, 8)])
+def test_a_training_goes_on_in_the_middle_of_an_epoch(tiny, tmp_path, step, sample):
+    whole, first, second = (tiny(sample=sample) for _ in range(3))
 
     class Enough(Exception):
         pass
@@ -47,15 +47,18 @@ def test_a_training_goes_on_in_the_middle_of_an_epoch(tiny, tmp_path, step):
             raise Enough
 
     torch.manual_seed(5)
-    expected = whole.train(3)
+    expected = whole.train(4)
     torch.manual_seed(5)
     with pytest.raises(Enough):
-        first.train(3, on_step=stop)
+        first.train(4, on_step=stop)
     torch.manual_seed(77)
     load_checkpoint(tmp_path, second.state)
-    seen = second.train(3)
+    seen = second.train(4)
     assert [epoch.losses for epoch in seen] == [epoch.losses for epoch in expected[1:]]
     assert [epoch.learning_rate for epoch in seen] == [epoch.learning_rate for epoch in expected[1:]]
+    for mine, theirs in zip(expected[1:], seen, strict=True):
+        assert torch.equal(mine.clean_probability, theirs.clean_probability)
+        assert torch.equal(mine.snapshot.probabilities, theirs.snapshot.probabilities)
     mine, theirs = whole.state.net.state_dict(), second.state.net.state_dict()
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 

@@ -1,5 +1,7 @@
 """The loop calls a method when the contract says so, and stops where numbers end."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -11,12 +13,13 @@ class Diary:
 
     def __init__(self, update_every=1, broken_term=None):
         self.update_every, self.broken_term = update_every, broken_term
-        self.calls = []
+        self.calls, self.snapshots = [], []
         self.weight = torch.nn.Parameter(torch.zeros(()))
 
     def expectation(self, snapshot):
         self.calls.append("expectation")
         assert len(snapshot.embeddings) == 12
+        self.snapshots.append(snapshot)
         return torch.ones(12)
 
     def losses(self, batch, epoch):
@@ -33,8 +36,8 @@ class Diary:
         return {}
 
 
-def diary(tiny, **options):
-    training = tiny(Diary(**options))
+def diary(tiny, *, sample=None, **options):
+    training = tiny(Diary(**options), sample=sample)
     training.state.optimizer = torch.optim.SGD([training.state.method.weight], lr=1.0)
     return training
 
@@ -97,3 +100,49 @@ def test_a_network_that_is_not_finite_is_reported_where_no_loss_shows_it(tiny):
     training = tiny(count=4)  # one step: the loss was finite, what it did to the weights is not
     with pytest.raises(TrainingError, match=r"the network gives NaN after epoch 1; try a lower --lr"):
         training.train(1, schedule=lambda step: 1e38)
+
+
+class Learner(Diary):
+    """Moves the weights of the network, so that every look at it is another."""
+
+    def losses(self, batch, epoch):
+        terms = super().losses(batch, epoch)
+        self.seen.append(batch.index)
+        return terms | {"net": sum(weight.sum() for weight in self.net.parameters())}
+
+
+def learner(tiny, **options):
+    training = tiny(Learner(update_every=options.pop("update_every", 1)), **options)
+    method, state = training.state.method, training.state
+    method.net, method.seen = state.net, []
+    state.optimizer = torch.optim.SGD([*state.net.parameters(), method.weight], lr=0.01)
+    return training
+
+
+@pytest.mark.parametrize("update_every", [1, 2])
+def test_with_a_running_snapshot_only_what_is_learned_from_next_is_looked_at(tiny, update_every):
+    training = learner(tiny, sample=4, update_every=update_every)
+    seen = training.train(5)
+    method = training.state.method
+    last = method.snapshots[0]
+    looks = iter(method.snapshots[1:])
+    for done in range(update_every, 5, update_every):
+        now = next(looks)
+        ahead = torch.cat(method.seen[done : done + update_every]).unique()
+        changed = (now.probabilities != last.probabilities).any(1) & (now.embeddings != last.embeddings).any(1)
+        assert changed.nonzero().flatten().tolist() == ahead.tolist()
+        last = now
+    assert (next(looks).probabilities != last.probabilities).any(1).all(), "at the end everything is"
+    assert next(looks, None) is None
+    assert [epoch.number for epoch in seen if epoch.snapshot is not None] == (
+        [1, 2, 3, 4, 5] if update_every == 1 else [2, 4, 5]
+    )
+
+
+def test_without_one_everything_is_looked_at(tiny):
+    training = learner(tiny, sample=4)
+    training.state.running = None
+    training.train(3)
+    for before, now in itertools.pairwise(training.state.method.snapshots):
+        assert (now.probabilities != before.probabilities).any(1).all()
+    assert [len(index) for index in training.state.method.seen] == [4, 4, 4]

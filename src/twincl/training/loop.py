@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from twincl.augment.views import Views
@@ -14,7 +15,7 @@ from twincl.methods.method import LossTerms, Method, Snapshot
 from twincl.nets.twin import TwinNet
 from twincl.ranks import ALONE, Ranks
 from twincl.training.device import precision
-from twincl.training.snapshot import take_snapshot
+from twincl.training.snapshot import RunningSnapshot, take_snapshot
 
 LOOK_EVERY = 50  # steps from one look at the losses to the next: on a GPU every look waits for the steps before it
 
@@ -30,6 +31,7 @@ class TrainState:
     epoch: int = 0  # epochs finished
     step: int = 0  # steps finished of the epoch after them
     terms: list[LossTerms] = field(default_factory=list)  # of these steps, detached
+    running: RunningSnapshot | None = None  # where expectation steps look only at what is learned from next
 
 
 class Epoch(NamedTuple):
@@ -76,9 +78,12 @@ def fit(
     """
 
     def expectation() -> tuple[Snapshot, torch.Tensor]:
-        snapshot = take_snapshot(state.net, views, batches.in_order(), amp=amp, ranks=ranks)
+        rows = outdated_rows(state, batches, epochs=epochs, seed=seed)
+        snapshot = take_snapshot(state.net, views, batches.in_order(rows), amp=amp, ranks=ranks)
         if not all(output.isfinite().all() for output in snapshot):
             raise TrainingError(f"the network gives NaN after epoch {state.epoch}; try a lower --lr or --no-amp")
+        if state.running:
+            snapshot = state.running.update(snapshot, rows)
         clean = state.method.expectation(snapshot)
         ranks.same_([clean, *state.method.state_dict().values()])  # other machines may round otherwise
         return snapshot, clean
@@ -105,6 +110,18 @@ def fit(
         snapshot, clean = expectation() if due else (None, None)
         rate = schedule(done + steps - 1)
         yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, clean)
+
+
+def outdated_rows(state: TrainState, batches: Batches, *, epochs: int, seed: int) -> np.ndarray | None:
+    """The samples that an expectation step has to look at, sorted; None for all.
+
+    With a running snapshot they are those that will be learned from until the next such step; before the first epoch
+    and after the last one still all.
+    """
+    ahead = range(state.epoch, min(state.epoch + state.method.update_every, epochs))
+    if state.running is None or state.running.whole is None or not ahead:
+        return None
+    return np.unique(np.concatenate([batches.learned_from(seed, epoch) for epoch in ahead]))
 
 
 def descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> LossTerms:
