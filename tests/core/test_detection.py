@@ -1,14 +1,16 @@
 """Eq. 8: what the two-component mixture says, and what it says of input on which it can say nothing."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.mixture import GaussianMixture
 
 from twincl.core import detection
-from twincl.core.detection import MIN_SAMPLES, clean_probability, clean_probability_per_class
+from twincl.core.detection import DIVIDEMIX, MIN_SAMPLES, clean_probability, clean_probability_per_class
 
 
 def two_modes(wrong: int, clean: int, seed: int = 0) -> np.ndarray:
@@ -65,6 +67,22 @@ def test_rescaling_is_affine() -> None:
     np.testing.assert_allclose(one.probability, other.probability, atol=1e-6)
     raw = clean_probability(scores, rescale=False)
     np.testing.assert_allclose(one.probability > 0.5, raw.probability > 0.5)
+
+
+def test_the_limits_of_the_fit_are_those_asked_for() -> None:
+    rng = np.random.default_rng(2)
+    scores = np.concatenate([rng.normal(0.3, 0.12, 400), rng.normal(0.6, 0.1, 600)])
+    limits = {"max_iter": 10, "tol": 1e-2, "reg_covar": 5e-4}
+    assert DIVIDEMIX._asdict() == limits
+    unit = ((scores - scores.min()) / (scores.max() - scores.min()))[:, None]
+    mixture = GaussianMixture(2, random_state=0, **limits).fit(unit)
+    expected = mixture.predict_proba(unit)[:, mixture.means_.argmax()]
+    found = clean_probability(scores, monotone=False, limits=DIVIDEMIX).probability
+    np.testing.assert_allclose(found, expected)
+    assert not np.allclose(found, clean_probability(scores, monotone=False).probability)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clean_probability(scores, limits=DIVIDEMIX._replace(max_iter=1))
 
 
 @pytest.mark.parametrize(

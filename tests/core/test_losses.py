@@ -13,10 +13,11 @@ from twincl.core.losses import (
     cross_entropy,
     cross_supervision,
     info_nce,
+    info_nce_queue,
     mean_entropy,
     negative_marginal_entropy,
 )
-from twincl.core.targets import bootstrap_targets
+from twincl.core.targets import bootstrap_targets, temporal_ensemble
 
 sizes = st.tuples(st.integers(1, 9), st.integers(2, 6), st.integers(0, 2**31))
 
@@ -47,6 +48,14 @@ def naive_info_nce(one: torch.Tensor, two: torch.Tensor, tau: float) -> float:
     return total / (2 * b)
 
 
+def naive_info_nce_queue(queries: torch.Tensor, keys: torch.Tensor, queue: torch.Tensor, tau: float) -> float:
+    total = 0.0
+    for query, key in zip(queries, keys, strict=True):
+        own = math.exp(float(query @ key) / tau)
+        total -= math.log(own / (own + sum(math.exp(float(query @ other) / tau) for other in queue)))
+    return total / len(queries)
+
+
 @given(sizes)
 @settings(max_examples=40, deadline=None)
 def test_losses_match_their_naive_twins(size: tuple[int, int, int]) -> None:
@@ -64,6 +73,9 @@ def test_losses_match_their_naive_twins(size: tuple[int, int, int]) -> None:
 
     one, two = F.normalize(draw(b, 5, seed=seed), dim=1), F.normalize(draw(b, 5, seed=seed + 9), dim=1)
     assert float(info_nce(one, two, 0.25)) == pytest.approx(naive_info_nce(one, two, 0.25))
+
+    queue = F.normalize(draw(k, 5, seed=seed + 10), dim=1)
+    assert float(info_nce_queue(one, two, queue, 0.25)) == pytest.approx(naive_info_nce_queue(one, two, queue, 0.25))
 
     by_class, by_mixture = alignment(logits1, logits2, targets1)
     assert float(by_class) == pytest.approx(naive_cross_entropy(logits1, targets1))
@@ -119,6 +131,39 @@ def test_info_nce_falls_under_gradient_descent() -> None:
         (gradient,) = torch.autograd.grad(loss, raw)
         raw = (raw - gradient).detach().requires_grad_()
     assert values[-1] < values[0] - 0.2
+
+
+def test_info_nce_with_a_queue_closed_forms() -> None:
+    same = F.normalize(torch.ones(4, 3), dim=1)
+    assert float(info_nce_queue(same, same, same[:0], 0.5)) == 0, "nothing to choose from"
+    assert float(info_nce_queue(same, same, same, 0.5)) == pytest.approx(math.log(5)), "all alike: one in 1 + Q"
+    axes, tau = torch.eye(8), 0.25
+    expected = math.log(1 + 4 * math.exp(-1 / tau))
+    assert float(info_nce_queue(axes[:4], axes[:4], axes[4:], tau)) == pytest.approx(expected, rel=1e-5)
+    opposite = math.log(1 + 4 * math.exp(1 / tau))
+    assert float(info_nce_queue(axes[:4], -axes[:4], axes[4:], tau)) == pytest.approx(opposite, rel=1e-5)
+
+
+def test_keys_get_no_gradient_and_a_query_moves_to_its_key() -> None:
+    query, key, queue = (draw(3, 4, seed=seed).requires_grad_() for seed in range(3))
+    loss = info_nce_queue(F.normalize(query, dim=1), F.normalize(key, dim=1), F.normalize(queue, dim=1), 0.25)
+    loss.backward()
+    assert key.grad is None
+    assert queue.grad is None
+    before, after = (F.cosine_similarity(where, key).detach() for where in (query, query - 0.1 * query.grad))
+    assert (after > before).all()
+
+
+def test_the_temporal_ensemble_is_a_weighted_mean_of_all_predictions() -> None:
+    said = [draw(4, 3, seed=seed).softmax(1).requires_grad_() for seed in range(5)]
+    ensemble = torch.zeros(4, 3, dtype=torch.float64)
+    for predictions in said:
+        ensemble = temporal_ensemble(ensemble, predictions, 0.7)
+    weights = [0.3 * 0.7 ** (4 - n) for n in range(5)]
+    expected = sum(weight * predictions.detach() for weight, predictions in zip(weights, said, strict=True))
+    torch.testing.assert_close(ensemble, expected)
+    assert not ensemble.requires_grad
+    torch.testing.assert_close(ensemble.sum(1), torch.full((4,), 1 - 0.7**5, dtype=torch.float64))
 
 
 @given(sizes)

@@ -5,16 +5,30 @@ Output is the probability that the label is clean. The mixture itself is scikit-
 the guards for input on which two components say nothing.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 Floats = NDArray[np.float64]
 
 MIN_SAMPLES = 10  # fewer scores than this say nothing about two components
 FIT_SAMPLES = 100_000  # five parameters are fitted to so many quantiles as well as to all scores
+
+
+class FitLimits(NamedTuple):
+    """Where the fit of the two components ends."""
+
+    max_iter: int
+    tol: float
+    reg_covar: float  # added to each variance
+
+
+USUAL = FitLimits(max_iter=100, tol=1e-3, reg_covar=1e-6)  # scikit-learn's
+DIVIDEMIX = FitLimits(max_iter=10, tol=1e-2, reg_covar=5e-4)  # of losses brought to [0, 1]
 
 
 class CleanFit(NamedTuple):
@@ -26,7 +40,9 @@ class CleanFit(NamedTuple):
     weights: tuple[float, float] | None
 
 
-def clean_probability(scores: NDArray[np.floating], *, monotone: bool = True, rescale: bool = True) -> CleanFit:
+def clean_probability(
+    scores: NDArray[np.floating], *, monotone: bool = True, rescale: bool = True, limits: FitLimits = USUAL
+) -> CleanFit:
     """Eq. 8: posterior of the component with the higher mean, for each of the N scores.
 
     Two unequal Gaussians give the far side of the narrow one to the broad one, so that the highest scores
@@ -52,8 +68,7 @@ def clean_probability(scores: NDArray[np.floating], *, monotone: bool = True, re
     offset, scale = (low, high - low) if rescale else (0.0, 1.0)
     unit = ((values - offset) / scale)[:, None]
     fitted = unit if len(unit) <= FIT_SAMPLES else _quantiles(unit, FIT_SAMPLES)
-    two = GaussianMixture(2, random_state=0).fit(fitted)
-    one = GaussianMixture(1, random_state=0).fit(fitted)
+    two, one = (_fit(components, fitted, limits) for components in (2, 1))
     wrong, clean = np.argsort(two.means_.ravel())
     means = two.means_.ravel()[[wrong, clean]]
     weights = two.weights_[[wrong, clean]]
@@ -71,20 +86,31 @@ def clean_probability(scores: NDArray[np.floating], *, monotone: bool = True, re
 
 
 def clean_probability_per_class(
-    scores: NDArray[np.floating], labels: NDArray[np.integer], *, monotone: bool = True, rescale: bool = True
+    scores: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    *,
+    monotone: bool = True,
+    rescale: bool = True,
+    limits: FitLimits = USUAL,
 ) -> Floats:
     """Eq. 8 fitted to the samples of each given label apart, (N,).
 
     A class in which two modes cannot be told apart takes its samples' values from the fit to all samples.
     """
-    probability = clean_probability(scores, monotone=monotone, rescale=rescale).probability
+    probability = clean_probability(scores, monotone=monotone, rescale=rescale, limits=limits).probability
     by_label = np.argsort(labels, kind="stable")
     _, counts = np.unique(labels, return_counts=True)
     for members in np.split(by_label, np.cumsum(counts)[:-1]):
-        fit = clean_probability(scores[members], monotone=monotone, rescale=rescale)
+        fit = clean_probability(scores[members], monotone=monotone, rescale=rescale, limits=limits)
         if fit.means is not None:
             probability[members] = fit.probability
     return probability
+
+
+def _fit(components: int, values: Floats, limits: FitLimits) -> GaussianMixture:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a fit that was to end early need not have converged
+        return GaussianMixture(components, random_state=0, **limits._asdict()).fit(values)
 
 
 def _quantiles(values: Floats, count: int) -> Floats:

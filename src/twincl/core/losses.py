@@ -42,6 +42,17 @@ def info_nce(anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
     return F.cross_entropy(similarity, twin)
 
 
+def info_nce_queue(queries: Tensor, keys: Tensor, queue: Tensor, temperature: float) -> Tensor:
+    """Eq. 13 as in MoCo: every query picks its own key among that and the keys of earlier batches.
+
+    `queries` and `keys` are (B, D), row i of one belongs to row i of the other; `queue` is (Q, D), Q may be zero. All
+    have unit rows; keys and queue are constants.
+    """
+    own = (queries * keys.detach()).sum(1, keepdim=True)
+    similarity = torch.cat([own, queries @ queue.detach().T], dim=1) / temperature
+    return F.cross_entropy(similarity, similarity.new_zeros(len(queries), dtype=torch.long))
+
+
 def alignment(class_logits: Tensor, mixture_logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     """Eq. 15: classifier and mixture both predict the mixed target; the two terms of the sum, apart.
 
