@@ -71,6 +71,15 @@ def test_presets_say_what_paper_and_code_do():
     assert (hundred.tcl.gmm_scope, hundred.tcl.label_scale_mix) == ("per_class", "none")
 
 
+def test_presets_of_real_noise_say_what_the_paper_does():
+    web, clothing = (build_config(preset=name, settings={}) for name in ("webvision", "clothing1m"))
+    assert (web.model.name, clothing.model.name) == ("resnet18", "resnet50")
+    assert (web.optim.epochs, web.optim.warmup_epochs, web.optim.lr_base, web.data.max_classes) == (130, 10, 0.03, 50)
+    assert (clothing.optim.epochs, clothing.optim.warmup_epochs, clothing.optim.lr_base) == (40, 0, 0.01)
+    assert (clothing.optim.steps_per_epoch, clothing.optim.batch_size, clothing.optim.estep) == (256, 256, "sample")
+    assert web.tcl == clothing.tcl == build_config(preset="paper", settings={}).tcl
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_yaml_round_trip(name, write):
     changes = {"augment.mean": [0.1, 0.2, 1 / 3], "data.path": "Äpfel: #1 'x'", "optim.lr": 1.5e-8, "data.limit": None}

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from twincl.methods.method import Snapshot
 from twincl.results.judgement import Judgement
-from twincl.results.metrics import accuracy, calibration_error, detection, knn_accuracy, last_epochs
+from twincl.results.metrics import accuracy, calibration_error, detection, knn_accuracy, last_epochs, top_accuracy
 
 
 def judgement_of(rng: np.random.Generator, given: np.ndarray, classes: int) -> Judgement:
@@ -97,3 +97,13 @@ def test_last_five_epochs():
     assert deviation == pytest.approx(np.std([0.1, 0.2, 0.3, 0.4, 0.5]))
     assert last_epochs(history[:1], "test_accuracy") == (0.99, 0.0)
     assert last_epochs([{"loss": 1}, {"test_accuracy": None}], "test_accuracy") == (None, None)
+
+
+@given(classes=st.integers(1, 12), k=st.integers(1, 6), seed=st.integers(0, 2**31))
+@settings(max_examples=30, deadline=None)
+def test_top_accuracy_counts_labels_with_fewer_than_k_above_them(classes, k, seed):
+    rng = np.random.default_rng(seed)
+    said, labels = rng.dirichlet(np.ones(classes), 30), rng.integers(classes, size=30)
+    above = (said > said[np.arange(30), labels][:, None]).sum(1)
+    assert top_accuracy(torch.from_numpy(said), labels, k) == pytest.approx((above < k).mean())
+    assert top_accuracy(torch.from_numpy(said), labels, 1) == accuracy(torch.from_numpy(said), labels)

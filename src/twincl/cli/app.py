@@ -36,7 +36,9 @@ def common(
 
 
 def settings(
-    preset: Annotated[str, typer.Option(help="default, paper, official, official-4gpu, official-c100.")] = "default",
+    preset: Annotated[
+        str, typer.Option(help="default, paper, official, official-4gpu, official-c100, webvision, clothing1m.")
+    ] = "default",
 ) -> None:
     """Print every setting of a preset as YAML: the names for --set, and a start for --config."""
     from twincl.config import build_config, to_yaml

@@ -16,7 +16,10 @@ Data = Annotated[
     ),
 ]
 Preset = Annotated[
-    str | None, typer.Option(help="default, paper, official, official-4gpu, official-c100.  [default: default]")
+    str | None,
+    typer.Option(
+        help="default, paper, official, official-4gpu, official-c100, webvision, clothing1m.  [default: default]"
+    ),
 ]
 ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", help="YAML file with settings.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint; begin where there is none.")]

@@ -13,10 +13,18 @@ from twincl.results.judgement import Judgement
 
 Labels = NDArray[np.int64]
 
+FEW_CLASSES = 10  # up to so many, being right among five says little
+
 
 def accuracy(probabilities: torch.Tensor, labels: Labels) -> float:
     """Share of rows (N, K) whose highest column is the label."""
     return float((probabilities.argmax(1).cpu().numpy() == labels).mean())
+
+
+def top_accuracy(probabilities: torch.Tensor, labels: Labels, k: int) -> float:
+    """Share of rows (N, K) whose label is among their k highest columns."""
+    highest = probabilities.topk(min(k, probabilities.shape[1]), dim=1).indices.cpu().numpy()
+    return float((highest == labels[:, None]).any(1).mean())
 
 
 def knn_accuracy(train: Snapshot, train_labels: Labels, test: Snapshot, test_labels: Labels, *, k: int = 200) -> float:

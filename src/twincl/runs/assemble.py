@@ -29,6 +29,7 @@ from twincl.runs.prepare import Labels, Prepared
 from twincl.training.device import mixed_precision_pays, seed_everything
 from twincl.training.loop import TrainState
 from twincl.training.schedule import learning_rate
+from twincl.training.snapshot import RunningSnapshot
 
 IMAGENET_STATISTICS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # what ImageNet weights expect
 
@@ -53,7 +54,7 @@ def resolve(config: Config, data: Prepared, device: torch.device, ranks: Ranks =
     The batch is that of all ranks together.
 
     Raises:
-        InputError: the ranks cannot share the batch equally.
+        InputError: the ranks cannot share the batch equally, or there is no sample for expectation steps to look at.
     """
     shape = data.train.images.shape
     count = len(data.train.labels)
@@ -65,6 +66,8 @@ def resolve(config: Config, data: Prepared, device: torch.device, ranks: Ranks =
             f"a batch of {batch_size} cannot be shared equally by {ranks.world} processes; "
             f"pass --batch-size {shareable(batch_size, ranks)}"
         )
+    if optim.estep == "sample" and optim.steps_per_epoch is None:
+        raise InputError("optim.estep=sample is for epochs on a sample; set optim.steps_per_epoch, or optim.estep=all")
     share = batch_size / 256
     rate = optim.lr_base * (share if optim.lr_scaling == "linear" else share**0.5)
     hint = "features" if len(shape) == 1 else data.augment_hint
@@ -223,8 +226,9 @@ def assemble(
         span=optim.cosine_span,
         floor=optim.lr_floor,
     )
+    running = RunningSnapshot() if optim.estep == "sample" else None
     return Training(
-        TrainState(net, optimizer, method, parts.generator),
+        TrainState(net, optimizer, method, parts.generator, running=running),
         views,
         batches,
         schedule,

@@ -14,6 +14,7 @@ from twincl.data.dataset import RawDataset, RawSplit
 from twincl.data.images import load_like
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
+from twincl.results.metrics import FEW_CLASSES, top_accuracy
 from twincl.results.model_file import Model, calibrated, load_model
 from twincl.runs.labels import labels_from, named_labels
 from twincl.runs.prepare import Progress
@@ -86,8 +87,10 @@ def evaluate(
     found = _run(model, raw, progress)
     truth = encoded[found.kept]
     right = found.probabilities.argmax(1).numpy() == truth
+    many = len(model.classes) > FEW_CLASSES
     return {
         "accuracy": float(right.mean()),
+        **({"accuracy_top5": top_accuracy(found.probabilities, truth, 5)} if many else {}),
         "num_images": len(right),
         "num_skipped": len(found.broken),
         "per_class": {

@@ -8,7 +8,7 @@ from twincl import __version__
 from twincl.config import Config
 from twincl.methods.method import Snapshot
 from twincl.results.judgement import Judgement
-from twincl.results.metrics import accuracy, auroc, detection, knn_accuracy, last_epochs
+from twincl.results.metrics import FEW_CLASSES, accuracy, auroc, detection, knn_accuracy, last_epochs, top_accuracy
 from twincl.runs.assemble import normalisation
 from twincl.runs.judge import Judged
 from twincl.runs.prepare import Prepared
@@ -32,6 +32,8 @@ def epoch_record(epoch: Epoch, data: Prepared, judgement: Judgement | None, test
             record["detection_auroc_w"] = auroc(epoch.clean_probability.cpu().numpy(), given != truth)
     if test is not None and data.evaluation.labels is not None:
         record["test_accuracy"] = accuracy(test.probabilities, data.evaluation.labels)
+        if len(data.classes) > FEW_CLASSES:
+            record["test_accuracy_top5"] = top_accuracy(test.probabilities, data.evaluation.labels, 5)
     record["train_seconds"] = round(epoch.train_seconds, 3)
     return record
 
@@ -57,7 +59,8 @@ def summarise(config: Config, data: Prepared, history: list[Record], judged: Jud
     mean, deviation = last_epochs(history, "test_accuracy")
     given, evaluation = data.train.labels, data.evaluation
     seconds = sum(record["train_seconds"] for record in history)
-    steps = len(history) * (len(given) // (config.optim.batch_size or 1))
+    most_steps = len(given) // (config.optim.batch_size or 1)
+    steps = len(history) * min(most_steps, config.optim.steps_per_epoch or most_steps)
     judgement = judged.judgement
     shares = judgement.transition_matrix
     return {
@@ -71,6 +74,7 @@ def summarise(config: Config, data: Prepared, history: list[Record], judged: Jud
         "num_test": 0 if evaluation.labels is None else len(evaluation.labels),
         "test_data": evaluation.origin,
         "test_accuracy": history[-1].get("test_accuracy"),
+        **({"test_accuracy_top5": history[-1]["test_accuracy_top5"]} if "test_accuracy_top5" in history[-1] else {}),
         "test_accuracy_last5_mean": mean,
         "test_accuracy_last5_std": deviation,
         **evaluated,
