@@ -198,6 +198,7 @@ def assemble(
         workers=config.data.workers or 0,
         ranks=ranks,
         rows=start.rows if start else None,
+        epoch_size=optim.steps_per_epoch and optim.steps_per_epoch * optim.batch_size,
     )
     parts = Parts(
         net=net,
