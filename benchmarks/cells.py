@@ -2,84 +2,176 @@
 
 import hashlib
 import json
+import math
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from twincl.config import build_config
+from twincl.config import Config, build_config
 from twincl.files import write_json
-from twincl.results.folder import environment
+from twincl.results.finished import FinishedRun, load_run
+from twincl.results.folder import CHECKPOINTS, SUMMARY, environment
+from twincl.results.metrics import imbalance_ratio
+from twincl.runs.finetune import finetune_config
 from twincl.runs.train import train
+from twincl.training.checkpoint import find_checkpoints, remove_checkpoints
 
 RESULTS = Path(__file__).parent / "results"
+RUNS = Path(__file__).parents[1] / "runs"  # not under version control
+CURVES = ("test_accuracy", "test_accuracy_top5", "detection_auroc", "detection_auroc_w", "noise_rate_estimate")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A training: its name in the table, its preset, its settings."""
+    """A training: its name in the table, its preset, its settings.
+
+    These, and what it goes on from, say which training it is; not the table that shows it, nor where the data lie.
+    """
 
     table: str
     name: str
     settings: dict[str, Any]
     preset: str = "default"
+    places: dict[str, str] = field(default_factory=dict)  # settings that name files of the data
+    after: "Cell | None" = None  # the first stage of TCL+
+    runs: str | None = None  # folder in `RUNS` where the run is kept and goes on; None: only the result is kept
+
+    @property
+    def key(self) -> str:
+        """The name with a digest of the settings."""
+        what: list[Any] = [self.preset, self.settings]
+        if self.after:
+            what.append(self.after.key)
+        return f"{self.name}-{hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:8]}"
 
     @property
     def file(self) -> Path:
         """Where the result is kept; other settings are another file."""
-        key = json.dumps([self.preset, self.settings], sort_keys=True)
-        digest = hashlib.sha256(key.encode()).hexdigest()[:8]
-        return RESULTS / self.table / f"{self.name}-{digest}.json"
+        return RESULTS / self.table / f"{self.key}.json"
+
+    @property
+    def run_folder(self) -> Path:
+        """Where the run is kept."""
+        assert self.runs is not None
+        return RUNS / self.runs / self.key
+
+
+def find_result(cell: Cell) -> dict[str, Any] | None:
+    """The result of the cell, under whichever table it was run; None if it has not been."""
+    files = [cell.file, *sorted(cell.file.parent.parent.glob(f"*/{cell.file.name}"))]
+    for file in files:
+        if file.is_file():
+            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            return found
+    return None
 
 
 def run_cell(cell: Cell, threads: int | None = None) -> dict[str, Any]:
     """Train the cell, or read it if it was trained before."""
-    if cell.file.is_file():
-        found: dict[str, Any] = json.loads(cell.file.read_text())
+    found = find_result(cell)
+    if found is not None:
         return found
     if threads:
         torch.set_num_threads(threads)
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "run"
-        summary = train(build_config(preset=cell.preset, settings=cell.settings), output)
-        metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    del summary["test_data"]  # names a path
-    about = environment(torch.device("cpu"), amp=bool(cell.settings.get("amp")))
-    del about["command"]
-    keys = ("test_accuracy", "detection_auroc", "noise_rate_estimate")
-    result = {
-        "name": cell.name,
-        "preset": cell.preset,
-        "settings": {key: _shown(value) for key, value in cell.settings.items()},
-        "summary": summary,
-        "curves": {key: [_rounded(record.get(key)) for record in metrics] for key in keys},
-        "environment": about,
-    }
-    cell.file.parent.mkdir(parents=True, exist_ok=True)
-    write_json(cell.file, result)
+    with _folder(cell) as folder:
+        _complete(cell, folder)
+        result = _measured(cell, folder)
+        cell.file.parent.mkdir(parents=True, exist_ok=True)
+        write_json(cell.file, result)
+        remove_checkpoints(folder / CHECKPOINTS)
     return result
 
 
 def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, Any]]:
     """Run all cells, printing each as it ends; with several processes each gets its share of the cores."""
-    cells = list(cells)
     found: dict[str, dict[str, Any]] = {}
-    if processes == 1:
-        for cell in cells:
-            found[cell.name] = _announce(cell, run_cell(cell))
-        return found
-    threads = max(1, torch.get_num_threads() // processes)
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(run_cell, cell, threads): cell for cell in cells}
-        for future in as_completed(futures):
-            cell = futures[future]
-            found[cell.name] = _announce(cell, future.result())
+    for wave in _waves(list(cells)):
+        if processes == 1:
+            for cell in wave:
+                found[cell.name] = _announce(cell, run_cell(cell))
+            continue
+        threads = max(1, torch.get_num_threads() // processes)
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            futures = {pool.submit(run_cell, cell, threads): cell for cell in wave}
+            for future in as_completed(futures):
+                cell = futures[future]
+                found[cell.name] = _announce(cell, future.result())
     return found
+
+
+def _waves(cells: list[Cell]) -> list[list[Cell]]:
+    """Every cell once, however many tables show it: those that go on from others after these, which are added."""
+    first = [cell.after for cell in cells if cell.after and find_result(cell) is None]
+    whole = {cell.key: cell for cell in [*cells, *first]}.values()
+    return [[cell for cell in whole if not cell.after], [cell for cell in whole if cell.after]]
+
+
+@contextmanager
+def _folder(cell: Cell) -> Iterator[Path]:
+    """The folder of the run, which outlives the block where it is to be kept."""
+    if cell.runs is not None:
+        yield cell.run_folder
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "run"
+
+
+def _complete(cell: Cell, folder: Path) -> None:
+    """Train the cell into `folder`, on from where it was stopped; nothing happens if it is finished."""
+    if not (folder / SUMMARY).is_file():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        train(_config(cell), folder, resume=True)
+
+
+def _config(cell: Cell) -> Config:
+    if cell.after is None:
+        return build_config(preset=cell.preset, settings=cell.settings | cell.places)
+    _complete(cell.after, cell.after.run_folder)  # its result may be known and its folder gone
+    return finetune_config(cell.after.run_folder, cell.settings)
+
+
+def _measured(cell: Cell, folder: Path) -> dict[str, Any]:
+    """What is kept of a finished run."""
+    run = load_run(folder)
+    summary = {key: value for key, value in run.summary.items() if key != "test_data"}  # names a path
+    about = environment(torch.device("cpu"), amp=bool(run.config["amp"]))
+    del about["command"]
+    curves = {key: [_rounded(record.get(key)) for record in run.metrics] for key in CURVES}
+    return {
+        "name": cell.name,
+        "preset": cell.preset,
+        "settings": {key: _shown(value) for key, value in cell.settings.items()},
+        **({"after": cell.after.key} if cell.after else {}),
+        "summary": summary,
+        "imbalance": _imbalance(run),
+        "curves": {key: values for key, values in curves.items() if any(value is not None for value in values)},
+        "environment": about,
+    }
+
+
+def _imbalance(run: FinishedRun) -> dict[str, float | None]:
+    """How unequal the classes are among all given labels, those with w > 0.5, and those not called an issue.
+
+    None for a set that has lost a class, and for w where the method keeps none.
+    """
+    learned = (run.table["split"] == "train").to_numpy()
+    labels = run.class_numbers("given_label")[learned]
+    newest = find_checkpoints(run.folder / CHECKPOINTS)
+    state = torch.load(newest[0], map_location="cpu", weights_only=True)["method"] if newest else {}
+    trusted = state["clean"].numpy() > 0.5 if "clean" in state else None
+    unflagged = ~run.table["is_label_issue"].to_numpy(dtype=bool)[learned]
+    return {
+        "given": _rounded(imbalance_ratio(labels)),
+        "trusted": None if trusted is None else _rounded(imbalance_ratio(labels, trusted)),
+        "unflagged": _rounded(imbalance_ratio(labels, unflagged)),
+    }
 
 
 def _announce(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +185,7 @@ def _announce(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 5)
+    return None if value is None or math.isinf(value) else round(value, 5)
 
 
 def _shown(value: Any) -> Any:

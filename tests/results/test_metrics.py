@@ -8,7 +8,15 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from twincl.methods.method import Snapshot
 from twincl.results.judgement import Judgement
-from twincl.results.metrics import accuracy, calibration_error, detection, knn_accuracy, last_epochs, top_accuracy
+from twincl.results.metrics import (
+    accuracy,
+    calibration_error,
+    detection,
+    imbalance_ratio,
+    knn_accuracy,
+    last_epochs,
+    top_accuracy,
+)
 
 
 def judgement_of(rng: np.random.Generator, given: np.ndarray, classes: int) -> Judgement:
@@ -107,3 +115,18 @@ def test_top_accuracy_counts_labels_with_fewer_than_k_above_them(classes, k, see
     above = (said > said[np.arange(30), labels][:, None]).sum(1)
     assert top_accuracy(torch.from_numpy(said), labels, k) == pytest.approx((above < k).mean())
     assert top_accuracy(torch.from_numpy(said), labels, 1) == accuracy(torch.from_numpy(said), labels)
+
+
+def test_imbalance_is_the_largest_class_over_the_smallest():
+    labels = np.array([0, 0, 0, 0, 2, 2, 5])
+    assert imbalance_ratio(labels) == 4  # classes 1, 3 and 4 do not exist here
+    assert imbalance_ratio(labels, np.array([1, 1, 0, 0, 1, 0, 1], dtype=bool)) == 2
+    assert imbalance_ratio(labels, labels != 5) == np.inf
+    assert imbalance_ratio(np.arange(3)) == 1
+
+
+def test_imbalance_of_asymmetric_noise_is_that_of_the_paper():
+    from twincl.data.noise import add_noise
+
+    labels = add_noise(np.arange(50_000) % 10, kind="asymmetric", rate=0.4, num_classes=10, seed=0)
+    assert imbalance_ratio(labels) == pytest.approx(2.40, abs=0.1)

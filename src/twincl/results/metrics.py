@@ -82,3 +82,13 @@ def last_epochs(history: list[dict[str, Any]], key: str, count: int = 5) -> tupl
     """Mean and standard deviation of a metric over the last epochs; the best would peek at the test set."""
     values = [record[key] for record in history[-count:] if record.get(key) is not None]
     return (float(np.mean(values)), float(np.std(values))) if values else (None, None)
+
+
+def imbalance_ratio(labels: Labels, mask: NDArray[np.bool_] | None = None) -> float:
+    """Size of the largest class over the smallest (paper, appendix B), among all labels (N,) or those in `mask`.
+
+    Every class that any label has counts; infinite where one of them has no label in `mask`.
+    """
+    classes = np.unique(labels)
+    sizes = np.bincount(labels if mask is None else labels[mask], minlength=int(classes.max()) + 1)[classes]
+    return float(sizes.max() / sizes.min()) if sizes.min() else float("inf")

@@ -1,0 +1,73 @@
+"""The rows by name: what each of them changes of the scale's own training."""
+
+from typing import Any, NamedTuple
+
+PAPER_EPOCHS = 200
+PLUS_EPOCHS = 70  # of the second stage, after so many of the first
+
+
+class Variant(NamedTuple):
+    """Settings that are changed, the preset they are changed of, and the variant that is trained before."""
+
+    settings: dict[str, Any]
+    preset: str | None = None  # None: that of the scale
+    after: str | None = None
+
+
+NO_ENTROPY: dict[str, Any] = {"tcl.weight_marginal_entropy": 0.0, "tcl.weight_mean_entropy": 0.0}
+
+METHODS = {
+    "cross-entropy": Variant({"method": "cross-entropy"}),
+    "mixup": Variant({"method": "mixup"}),
+    "baseline": Variant({"method": "baseline"}),
+    "tcl": Variant({}),
+    "tcl (paper settings)": Variant({}, preset="paper"),
+    "tcl (official settings)": Variant({}, preset="official"),
+    "tcl+": Variant({}, after="tcl"),
+}
+ABLATIONS = {
+    **{f"detector {name}": Variant({"tcl.detector": name, "tcl.targets": "weak"}) for name in ("loss", "knn", "ood")},
+    "temporal ensembling": Variant({"tcl.targets": "ensemble"}),
+    "without regulariser": Variant(NO_ENTROPY),
+    "without marginal entropy": Variant({"tcl.weight_marginal_entropy": 0.0}),
+    "without mean entropy": Variant({"tcl.weight_mean_entropy": 0.0}),
+    "without alignment": Variant({"tcl.weight_align": 0.0}),
+    "moco": Variant({"tcl.contrast": "moco"}),
+    "unsupervised": Variant({"tcl.weight_cross": 0.0, "tcl.weight_align": 0.0} | NO_ENTROPY),
+}
+
+# Eq. 16 as it is has tau 0.25 and updates after every epoch: these two are the row "tcl" and no training of their own
+TAUS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.5)
+UPDATES = (1, 2, 4, 8, 16, 32)
+HYPER = {
+    **{f"tau {tau:g}": Variant({"tcl.tau": tau}) for tau in TAUS if tau != 0.25},
+    **{f"update every {count}": Variant({"tcl.update_every": count}) for count in range(2, max(UPDATES) + 1)},
+}
+VARIANTS: dict[str, Variant] = METHODS | ABLATIONS | HYPER
+
+
+def updates(epochs: int) -> list[int]:
+    """How many epochs lie between two E-steps, cut to a training of so many: at least the first E-step is left."""
+    return sorted({min(count, epochs) for count in UPDATES})
+
+
+def in_proportion(preset: str, epochs: int) -> dict[str, Any]:
+    """The first epochs of the presets `paper` and `official`, counted there for 200, as the same share of `epochs`.
+
+    Left as they are, a short training would end before the method begins.
+    """
+    if preset not in ("paper", "official") or epochs == PAPER_EPOCHS:
+        return {}
+    shares: dict[str, Any] = {"optim.warmup_epochs": round(20 * epochs / PAPER_EPOCHS)}
+    return shares | ({"tcl.label_epochs": round(19 * epochs / PAPER_EPOCHS)} if preset == "official" else {})
+
+
+def ensemble_momentum(variant: str, data: str, noise: str) -> dict[str, Any]:
+    """What temporal ensembling takes over from ELR: 0.7 (the default) on CIFAR-10 with symmetric noise, else 0.9."""
+    slower = variant == "temporal ensembling" and (data == "cifar100" or noise == "asymmetric")
+    return {"tcl.ensemble_momentum": 0.9} if slower else {}
+
+
+def plus_epochs(epochs: int) -> int:
+    """How long TCL+ goes on after a first stage of so many epochs."""
+    return max(1, round(epochs * PLUS_EPOCHS / PAPER_EPOCHS))
