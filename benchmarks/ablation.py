@@ -46,7 +46,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no dropout": {"model.dropout": 0.0},
     "cosine over total (code)": {"optim.cosine_span": "total"},
     "E-step every 4 epochs": {"tcl.update_every": 4},
+    "baseline (Table 4, i)": {"method": "baseline"},
+    "loss, targets before mixup (Table 4, ii)": {"tcl.detector": "loss", "tcl.targets": "weak"},
+    "k-NN, targets before mixup (Table 4, ii)": {"tcl.detector": "knn", "tcl.targets": "weak"},
+    "OOD, targets before mixup (Table 4, ii)": {"tcl.targets": "weak"},
+    "temporal ensemble (Table 4, iii)": {"tcl.targets": "ensemble"},
+    "without regularisation (Table 4, iv)": {"tcl.weight_marginal_entropy": 0, "tcl.weight_mean_entropy": 0},
+    "without alignment (Table 4, v)": {"tcl.weight_align": 0},
+    "MoCo (Table 4, vi)": {"tcl.contrast": "moco"},
     "cross-entropy": {"method": "cross-entropy"},
+    "mixup": {"method": "mixup"},
 }
 
 

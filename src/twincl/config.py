@@ -6,7 +6,7 @@ run from the data and the device; `config.yaml` of a run holds what was chosen.
 
 import reprlib
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from twincl.errors import InputError, nearest
+from twincl.methods.mixup import MixupSettings
 from twincl.methods.tcl import TCLSettings
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -125,6 +126,7 @@ class Config(Section):
     augment: AugmentSettings = AugmentSettings()
     optim: OptimSettings = OptimSettings()
     tcl: TCLSettings = TCLSettings()
+    mixup: MixupSettings = MixupSettings()
     finetune: FinetuneSettings = FinetuneSettings()
 
 
@@ -256,8 +258,8 @@ def valid_keys() -> list[str]:
 
 
 def _field_names(kind: Any) -> list[str]:
-    if kind is TCLSettings:
-        return [field.name for field in fields(TCLSettings)]
+    if is_dataclass(kind):
+        return [field.name for field in fields(kind)]
     return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, Section) else []
 
 

@@ -12,8 +12,9 @@ from torch.nn import functional as F
 from twincl.augment.images import NATURAL, ImageViews
 from twincl.config import PRESETS
 from twincl.core import mixture
-from twincl.core.detection import clean_probability, clean_probability_per_class
+from twincl.core.detection import DIVIDEMIX, clean_probability, clean_probability_per_class
 from twincl.core.mixup import draw_mix
+from twincl.core.scores import neighbour_score
 from twincl.data.batches import Batch
 from twincl.methods.method import Parts, Snapshot
 from twincl.methods.tcl import TCL, TCLSettings
@@ -27,7 +28,13 @@ SETTINGS = {
     "official": TCLSettings(**PRESETS["official"]["tcl"]),
     "official-c100": TCLSettings(**PRESETS["official-c100"]["tcl"]),
     "strong-weak": TCLSettings(views="strong-weak", sigma="per_class", entropy_views="strong"),
-    "weights": TCLSettings(weight_contrast=0.25, weight_cross=2.0, weight_entropy=0.5, weight_align=3.0),
+    "weights": TCLSettings(
+        weight_contrast=0.25, weight_cross=2.0, weight_marginal_entropy=0.5, weight_mean_entropy=0.7, weight_align=3.0
+    ),
+    "weak": TCLSettings(targets="weak", label_scale_mix="clean_fraction"),
+    "ensemble": TCLSettings(targets="ensemble", ensemble_momentum=0.9),
+    "ensemble before mixup": TCLSettings(targets="ensemble", forward_unmixed=True, mix_sources="all"),
+    "moco": TCLSettings(contrast="moco", moco_queue=20, moco_momentum=0.8),
 }
 
 
@@ -52,11 +59,11 @@ def make(settings: TCLSettings, *, epochs: int = 40) -> TCL:
     return TCL(Parts(net, views, labels, K, epochs, torch.Generator().manual_seed(3)), settings)
 
 
-def snapshot(seed: int = 0) -> Snapshot:
+def snapshot(seed: int = 0, spread: float = 0.3) -> Snapshot:
     """Three clusters; a third of the samples lie in the cluster after that of their label."""
     generator = torch.Generator().manual_seed(seed)
     own = F.one_hot((torch.arange(N) + (torch.arange(N) % 9 < 3).long()) % K, D).float()
-    embeddings = F.normalize(own + 0.3 * torch.randn(N, D, generator=generator), dim=1)
+    embeddings = F.normalize(own + spread * torch.randn(N, D, generator=generator), dim=1)
     return Snapshot(embeddings, (2 * own[:, :K] + torch.randn(N, K, generator=generator)).softmax(1))
 
 
@@ -71,7 +78,20 @@ def rested(method: TCL) -> TCL:
     """With a mixture, and clean probabilities of every size."""
     method.expectation(snapshot())
     method.clean = torch.rand(N, generator=torch.Generator().manual_seed(9))
+    if method.ensemble is not None:  # some samples have been seen often, others never
+        said = torch.randn(N, K, generator=torch.Generator().manual_seed(10)).softmax(1)
+        method.ensemble = said * (torch.arange(N) % 3 / 3)[:, None]
     return method
+
+
+def step(method: TCL, batch: Batch, seed: int) -> None:
+    """The weights move somewhere, as after a step of the optimiser."""
+    sum(method.losses(batch, 0).values()).backward()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in method.parts.net.parameters():
+            weight += 0.1 * torch.randn(weight.shape, generator=generator)
+    method.after_step()
 
 
 # plain formulas on lists of floats
@@ -98,8 +118,19 @@ def blend(one: list[float], two: list[float], share: float) -> list[float]:
     return [share * a + (1 - share) * b for a, b in zip(one, two, strict=True)]
 
 
-def naive_losses(method: TCL, batch: Batch, epoch: int) -> dict[str, float]:
-    """Eqs. 9 to 16 for one batch; draws from the method's generator in the order of the step."""
+def naive_losses(
+    method: TCL,
+    batch: Batch,
+    epoch: int,
+    *,
+    ensemble: list[list[float]] | None = None,
+    copy: nn.Module | None = None,
+    queue: list[list[float]] | None = None,
+) -> dict[str, float]:
+    """Eqs. 9 to 16 for one batch; draws from the method's generator in the order of the step.
+
+    `ensemble` holds the batch's rows before the step; `copy` and `queue` are those of MoCo, if it contrasts.
+    """
     options, generator, views = method.settings, method.parts.generator, method.parts.views
     first = views.strong(batch.images, generator)
     if options.views == "strong-strong":
@@ -116,7 +147,8 @@ def naive_losses(method: TCL, batch: Batch, epoch: int) -> dict[str, float]:
     )
     partner, share = plan.partner.tolist(), plan.share.tolist()
     mixed = [share[i] * pool[i] + (1 - share[i]) * pool[partner[i]] for i in range(len(pool))]
-    rows = [*first, *second, *mixed, *(third if options.forward_unmixed else [])]
+    unmixed = options.forward_unmixed or options.targets == "weak"
+    rows = [*first, *second, *mixed, *(third if unmixed else [])]
     with torch.no_grad():
         embeddings, logits = (part.double().tolist() for part in method.parts.net(torch.stack(rows)))
 
@@ -131,6 +163,13 @@ def naive_losses(method: TCL, batch: Batch, epoch: int) -> dict[str, float]:
         cross = [w * factor[options.label_scale_cross] for w in clean]
         mix = [w * factor[options.label_scale_mix] for w in clean]
         said1, said2 = [softmax(row) for row in logits1], [softmax(row) for row in logits2]
+        before_mixup = [softmax(row) for row in logits[2 * B + len(pool) :]]
+        if options.targets == "weak":
+            said1 = said2 = before_mixup
+        elif options.targets == "ensemble":
+            now = before_mixup if unmixed else [blend(said1[i], said2[i], 0.5) for i in range(B)]
+            sums = [blend(ensemble[i], now[i], options.ensemble_momentum) for i in range(B)]
+            said1 = said2 = [[x / sum(row) for x in row] for row in sums]
         targets1 = [blend(one_hot[i], said1[i], cross[i]) for i in range(B)]
         targets2 = [blend(one_hot[i], said2[i], cross[i]) for i in range(B)]
         means = [blend(one_hot[i], blend(said1[i], said2[i], 0.5), mix[i]) for i in range(B)]
@@ -141,6 +180,14 @@ def naive_losses(method: TCL, batch: Batch, epoch: int) -> dict[str, float]:
     for i, anchor in enumerate(twins):
         others = sum(math.exp(dot(anchor, twins[j]) / options.tau) for j in range(2 * B) if j != i)
         contrast -= math.log(math.exp(dot(anchor, twins[(i + B) % (2 * B)]) / options.tau) / others) / (2 * B)
+
+    if copy is not None:
+        keys = copy(torch.stack([*first, *second])).double().tolist()
+        contrast = 0.0
+        for i, query in enumerate(twins):
+            own = math.exp(dot(query, keys[(i + B) % (2 * B)]) / options.tau)
+            others = sum(math.exp(dot(query, key) / options.tau) for key in queue)
+            contrast -= math.log(own / (own + others)) / (2 * B)
 
     regularised = logits1 + logits2 + (logits_mixed if options.entropy_views == "strong+mix" else [])
     said = [softmax(row) for row in regularised]
@@ -158,8 +205,8 @@ def naive_losses(method: TCL, batch: Batch, epoch: int) -> dict[str, float]:
     return {
         "contrast": options.weight_contrast * contrast,
         "cross": options.weight_cross * (cross_entropy(logits1, targets2) + cross_entropy(logits2, targets1)),
-        "marginal_entropy": options.weight_entropy * sum(p * math.log(p) for p in marginal),
-        "mean_entropy": options.weight_entropy * sum(-p * math.log(p) for row in said for p in row) / len(said),
+        "marginal_entropy": options.weight_marginal_entropy * sum(p * math.log(p) for p in marginal),
+        "mean_entropy": options.weight_mean_entropy * sum(-p * math.log(p) for row in said for p in row) / len(said),
         "align_class": options.weight_align * cross_entropy(logits_mixed, targets),
         "align_mixture": options.weight_align * cross_entropy(by_mixture, targets),
     }
@@ -169,10 +216,17 @@ def naive_losses(method: TCL, batch: Batch, epoch: int) -> dict[str, float]:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_loss_term_matches_its_naive_twin(name: str, epoch: int) -> None:
     method, batch = rested(make(SETTINGS[name])), some_batch()
+    remembered = {}
+    if method.ensemble is not None:
+        remembered["ensemble"] = method.ensemble[batch.index].tolist()
+    if method.moco:
+        for seed in (2, 3):  # two steps before this one: the queue is full, and the copy is no longer the network
+            step(method, batch, seed)
+        remembered = {"copy": method.moco._copy, "queue": method.state_dict()["moco.queue"].double().tolist()}
     before = method.parts.generator.get_state()
     terms = method.losses(batch, epoch)
     method.parts.generator.set_state(before)
-    expected = naive_losses(method, batch, epoch)
+    expected = naive_losses(method, batch, epoch, **remembered)
     assert list(terms) == list(expected)
     for term, value in expected.items():
         assert float(terms[term].detach()) == pytest.approx(value, rel=1e-4, abs=1e-5), term
@@ -191,9 +245,9 @@ def test_given_labels_are_the_targets_of_the_first_epochs() -> None:
         method = rested(make(settings, epochs=epochs))
         assert method.label_epochs == first
         if first:
-            for targets in method._targets(batch, logits1, logits2, first - 1):
+            for targets in method._targets(batch, first - 1, logits1, logits2):
                 assert torch.equal(targets, one_hot)
-        for targets in method._targets(batch, logits1, logits2, first):
+        for targets in method._targets(batch, first, logits1, logits2):
             assert not torch.allclose(targets, one_hot)
             torch.testing.assert_close(targets.sum(1), torch.ones(B))
 
@@ -208,7 +262,7 @@ def test_label_scales_weaken_the_labels_by_the_share_judged_clean() -> None:
         method = make(settings)
         method.clean = (torch.arange(N) < 12).float()  # 40 % are judged clean
         clean = method.clean[batch.index]
-        one, two, for_mix = method._targets(batch, flat, flat, 0)
+        one, two, for_mix = method._targets(batch, 0, flat, flat)
         for targets, factor in ((one, cross), (two, cross), (for_mix, mix)):
             given = targets.gather(1, batch.labels[:, None]).squeeze(1)
             torch.testing.assert_close(given, clean * factor + (1 - clean * factor) / K)
@@ -217,7 +271,7 @@ def test_label_scales_weaken_the_labels_by_the_share_judged_clean() -> None:
 def test_targets_and_mixture_get_no_gradient() -> None:
     method, batch = rested(make(TCLSettings(label_epochs=0))), some_batch()
     logits1, logits2 = (torch.randn(B, K, requires_grad=True) for _ in range(2))
-    assert not any(targets.requires_grad for targets in method._targets(batch, logits1, logits2, 0))
+    assert not any(targets.requires_grad for targets in method._targets(batch, 0, logits1, logits2))
     sum(method.losses(batch, 0).values()).backward()
     assert not method.means.requires_grad
     assert not method.variances.requires_grad
@@ -279,6 +333,41 @@ def test_expectation_follows_the_equations(name: str, score: str) -> None:
     assert torch.equal(clean, method.clean)
 
 
+def test_the_other_detectors_fit_their_own_scores() -> None:
+    seen, labels = snapshot(5, spread=0.15), np.arange(N) % K
+    for detector, settings in (("loss", TCLSettings()), ("loss", SETTINGS["paper"]), ("knn", TCLSettings())):
+        method = make(replace(settings, detector=detector))
+        found = method.expectation(seen)
+        if detector == "loss":
+            scores = [math.log(float(seen.probabilities[i, i % K])) for i in range(N)]
+            fit = {"rescale": True, "limits": DIVIDEMIX}
+        else:
+            scores = neighbour_score(seen.embeddings, torch.from_numpy(labels), K).tolist()
+            fit = {}
+        expected = clean_probability(np.array(scores), monotone=settings.gmm_monotone, **fit).probability
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+        assert found.min() < 0.5 < found.max(), detector
+        torch.testing.assert_close(method.means, mixture.class_means(*seen))
+
+
+def test_the_ensemble_moves_in_the_batch_alone_and_from_the_first_epoch_on() -> None:
+    method, batch = make(SETTINGS["ensemble"]), some_batch()
+    assert not method.ensemble.any()
+    for steps in (1, 2):
+        method.losses(batch, 0)
+        sums = torch.zeros(N)
+        sums[batch.index] = 1 - 0.9**steps
+        torch.testing.assert_close(method.ensemble.sum(1), sums)
+    assert make(TCLSettings()).ensemble is None
+
+
+def test_only_what_is_asked_for_is_in_the_state() -> None:
+    plain = {"means", "variances", "clean"}
+    assert make(TCLSettings()).state_dict().keys() == plain
+    assert make(SETTINGS["ensemble"]).state_dict().keys() == plain | {"ensemble"}
+    assert {name.partition(".")[0] for name in make(SETTINGS["moco"]).state_dict()} == plain | {"moco"}
+
+
 @pytest.mark.parametrize("name", ["default", "paper"])
 def test_expectation_in_blocks_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, parts = make(SETTINGS[name]), make(SETTINGS[name])
@@ -288,14 +377,19 @@ def test_expectation_in_blocks_is_the_same(name: str, monkeypatch: pytest.Monkey
     torch.testing.assert_close(parts.variances, whole.variances)
 
 
-def test_state_round_trip_goes_on_with_the_same_numbers() -> None:
-    method, other = rested(make(SETTINGS["paper"])), make(SETTINGS["paper"])
-    other.load_state_dict({name: value.clone() for name, value in method.state_dict().items()})
-    other.parts.generator.set_state(method.parts.generator.get_state())
+@pytest.mark.parametrize("name", ["paper", "ensemble", "moco"])
+def test_state_round_trip_goes_on_with_the_same_numbers(name: str) -> None:
+    method, other = rested(make(SETTINGS[name])), make(SETTINGS[name])
     batch = some_batch()
-    one, two = method.losses(batch, 30), other.losses(batch, 30)
-    assert {name: float(value.detach()) for name, value in one.items()} == {
-        name: float(value.detach()) for name, value in two.items()
-    }
+    step(method, batch, 2)
+    other.load_state_dict({name: value.clone() for name, value in method.state_dict().items()})
+    other.parts.net.load_state_dict(method.parts.net.state_dict())
+    other.parts.generator.set_state(method.parts.generator.get_state())
+    for _ in range(2):
+        one, two = method.losses(batch, 30), other.losses(batch, 30)
+        assert {name: float(value.detach()) for name, value in one.items()} == {
+            name: float(value.detach()) for name, value in two.items()
+        }
+        method.after_step(), other.after_step()
     for mine, theirs in zip(method.expectation(snapshot(8)), other.expectation(snapshot(8)), strict=True):
         assert torch.equal(mine, theirs)

@@ -64,7 +64,20 @@ Set = Annotated[
 ]
 
 TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, and how typer reads it
-    "method": ("method", Annotated[str | None, typer.Option(help="tcl or cross-entropy.  [default: tcl]")]),
+    "method": (
+        "method",
+        Annotated[
+            str | None,
+            typer.Option(help="tcl; or to compare: cross-entropy, mixup, baseline (of the paper).  [default: tcl]"),
+        ],
+    ),
+    "contrast": (
+        "tcl.contrast",
+        Annotated[
+            str | None,
+            typer.Option(help="simclr (with the batch) or moco (with a queue of 4,096).  [default: simclr]"),
+        ],
+    ),
     "model": (
         "model.name",
         Annotated[

@@ -3,11 +3,18 @@
 from collections.abc import Callable
 
 from twincl.errors import InputError, nearest
+from twincl.methods.baseline import Baseline
 from twincl.methods.cross_entropy import CrossEntropy
 from twincl.methods.method import Method
+from twincl.methods.mixup import Mixup
 from twincl.methods.tcl import TCL
 
-METHODS: dict[str, Callable[..., Method]] = {"tcl": TCL, "cross-entropy": CrossEntropy}
+METHODS: dict[str, Callable[..., Method]] = {
+    "tcl": TCL,
+    "cross-entropy": CrossEntropy,
+    "mixup": Mixup,
+    "baseline": Baseline,
+}
 
 
 def find_method(name: str) -> Callable[..., Method]:

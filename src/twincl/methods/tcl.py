@@ -1,18 +1,18 @@
 """Twin Contrastive Learning (Huang, Zhang, Shan; CVPR 2023). With `training.loop` this file is Algorithm 1.
 
-Every place where the paper and the authors' released code differ is one field of `TCLSettings`; `docs/method.md`
-lists them with the measurement behind our choice.
+Every place where the paper and the authors' released code differ is one field of `TCLSettings`, and so is every line of
+the paper's ablation; `docs/method.md` lists them with the measurement behind our choice.
 """
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import torch
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 from torch.nn import functional as F
 
-from twincl.core.detection import clean_probability, clean_probability_per_class
+from twincl.core.detection import DIVIDEMIX, USUAL, clean_probability, clean_probability_per_class
 from twincl.core.losses import alignment, cross_supervision, info_nce, mean_entropy, negative_marginal_entropy
 from twincl.core.mixture import (
     class_means,
@@ -23,10 +23,13 @@ from twincl.core.mixture import (
     posterior,
     row_blocks,
 )
-from twincl.core.mixup import Mix, draw_mix, mix
-from twincl.core.targets import bootstrap_targets
+from twincl.core.mixup import mix
+from twincl.core.scores import classifier_score, neighbour_score
+from twincl.core.targets import bootstrap_targets, temporal_ensemble
 from twincl.data.batches import Batch
 from twincl.methods.method import LossTerms, Parts, Snapshot
+from twincl.methods.mixing import mix_own_rows
+from twincl.methods.momentum import MomentumContrast
 
 LabelScale = Literal["none", "clean_fraction"]  # factor 1, or the share of labels judged clean
 
@@ -37,24 +40,31 @@ class TCLSettings:
 
     tau: Annotated[float, Gt(0)] = 0.25  # temperature of the contrastive loss, and sigma where that is "tau"
     sigma: Literal["tau", "per_class", "per_class_eq6"] = "tau"  # sigma_k: fixed, Eq. 4 in Eq. 5, Eq. 4 in Eq. 6
+    detector: Literal["ood", "loss", "knn"] = "ood"  # what judges labels: Eq. 7, DivideMix's loss, MOIT's neighbours
     gmm_scope: Literal["auto", "global", "per_class"] = "auto"  # auto: per class from 50 classes of 100 samples on
-    gmm_score: Literal["log_odds", "posterior"] = "log_odds"  # what the two components are fitted to
-    gmm_rescale: bool = True  # bring scores to [0, 1] before the two-component fit
+    gmm_score: Literal["log_odds", "posterior"] = "log_odds"  # what of Eq. 7 the two components are fitted to
+    gmm_rescale: bool = True  # bring scores to [0, 1] before the two-component fit; losses always are
     gmm_monotone: bool = True  # a higher posterior never means a lower clean probability
+    targets: Literal["cross", "weak", "ensemble"] = "cross"  # g of Eq. 9: other view, view before mixup, all epochs
+    ensemble_momentum: Annotated[float, Ge(0), Lt(1)] = 0.7  # beta of targets "ensemble"
     label_scale_cross: LabelScale = "none"  # factor on w in the targets of cross-supervision
     label_scale_mix: LabelScale = "none"  # factor on w in the targets of mixup
     label_epochs: Annotated[int, Ge(0)] | None = None  # first epochs on the given labels; None: a tenth, at least 3
     update_every: Annotated[int, Ge(1)] = 1  # epochs from one E-step to the next
     views: Literal["strong-strong", "strong-weak"] = "strong-strong"  # the pair that is contrasted and swapped
+    contrast: Literal["simclr", "moco"] = "simclr"  # with the batch, or with a queue by a moving average
+    moco_queue: Annotated[int, Ge(1)] = 4096  # keys, at most as many as there are samples
+    moco_momentum: Annotated[float, Ge(0), Lt(1)] = 0.99
     mix_sources: Literal["weak", "all"] = "weak"  # what is mixed: the third view, or all three in one pool
     mix_alpha: Annotated[float, Gt(0)] = 1.0  # lambda ~ Beta(alpha, alpha)
     mix_per_sample: bool = False  # one lambda a sample instead of one a batch
     mix_dominant: bool = True  # lambda = max(lambda, 1 - lambda)
-    forward_unmixed: bool = False  # also send the un-mixed third view through the network: only batch norm sees it
+    forward_unmixed: bool = False  # also send the un-mixed third view through the network, if only for batch norm
     entropy_views: Literal["strong", "strong+mix"] = "strong+mix"  # predictions that Eq. 11 regularises
     weight_contrast: Annotated[float, Ge(0)] = 1.0
     weight_cross: Annotated[float, Ge(0)] = 1.0
-    weight_entropy: Annotated[float, Ge(0)] = 1.0
+    weight_marginal_entropy: Annotated[float, Ge(0)] = 1.0
+    weight_mean_entropy: Annotated[float, Ge(0)] = 1.0
     weight_align: Annotated[float, Ge(0)] = 1.0
 
 
@@ -62,10 +72,10 @@ class TCL:
     """Learns a classifier g and representations f whose class mixture tells which given labels are wrong.
 
     State that survives a step: `means` (K, D) and `variances` (K,) of the mixture, the clean probability `clean` (N,)
-    of every given label.
+    of every given label, and, where targets or contrast need them, the `ensemble` (N, K) of predictions and `moco`.
     """
 
-    STATE = ("means", "variances", "clean")
+    STATE = ("means", "variances", "clean", "ensemble")
 
     def __init__(self, parts: Parts, settings: TCLSettings):
         self.parts, self.settings = parts, settings
@@ -74,7 +84,15 @@ class TCL:
         device = parts.labels.device
         self.means = torch.zeros(parts.num_classes, parts.net.feat_dim, device=device)
         self.variances = torch.full((parts.num_classes,), settings.tau, device=device)
-        self.clean = torch.ones(len(parts.labels), device=device)
+        count = len(parts.labels)
+        self.clean = torch.ones(count, device=device)
+        self.ensemble: Tensor | None = None
+        if settings.targets == "ensemble":
+            self.ensemble = torch.zeros(count, parts.num_classes, device=device)
+        self.moco: MomentumContrast | None = None
+        if settings.contrast == "moco":  # more keys than samples would be a sample's own among its negatives
+            length, momentum = min(settings.moco_queue, count), settings.moco_momentum
+            self.moco = MomentumContrast(parts, momentum=momentum, length=length, temperature=settings.tau)
 
     # E-step
 
@@ -83,9 +101,17 @@ class TCL:
         self.means = class_means(snapshot.embeddings, snapshot.probabilities)
         if self.settings.sigma != "tau":
             self.variances = class_variances(snapshot.embeddings, snapshot.probabilities, self.means)
-        given = self._given_label_posterior(snapshot.embeddings)
-        self.clean = self._clean_probability(given).to(self.clean)
+        self.clean = self._clean_probability(self._scores(snapshot)).to(self.clean)
         return self.clean
+
+    def _scores(self, snapshot: Snapshot) -> Tensor:
+        """How well each given label fits its sample, (N,)."""
+        if self.settings.detector == "loss":
+            return classifier_score(snapshot.probabilities, self.parts.labels)
+        if self.settings.detector == "knn":
+            return neighbour_score(snapshot.embeddings, self.parts.labels, self.parts.num_classes)
+        given = self._given_label_posterior(snapshot.embeddings)
+        return torch.logit(given, eps=1e-6) if self.settings.gmm_score == "log_odds" else given
 
     def _given_label_posterior(self, embeddings: Tensor) -> Tensor:
         """Eq. 7 for all N samples, a block at a time: their posteriors (N, K) are never held together."""
@@ -97,17 +123,19 @@ class TCL:
         return form(embeddings, self.means, self.variances)
 
     def _clean_probability(self, given: Tensor) -> Tensor:
-        if self.settings.gmm_score == "log_odds":
-            given = torch.logit(given, eps=1e-6)
         scores, labels = given.cpu().numpy(), self.parts.labels.cpu().numpy()
-        scope = self.settings.gmm_scope
-        guards = {"monotone": self.settings.gmm_monotone, "rescale": self.settings.gmm_rescale}
+        scope, monotone = self.settings.gmm_scope, self.settings.gmm_monotone
+        rescale, limits = self.settings.gmm_rescale, USUAL
+        if self.settings.detector == "loss":
+            rescale, limits = True, DIVIDEMIX
         if scope == "auto":
             smallest = int(torch.bincount(self.parts.labels, minlength=self.parts.num_classes).min())
             scope = "per_class" if self.parts.num_classes >= 50 and smallest >= 100 else "global"
         if scope == "per_class":
-            return torch.from_numpy(clean_probability_per_class(scores, labels, **guards))
-        return torch.from_numpy(clean_probability(scores, **guards).probability)
+            by_class = clean_probability_per_class(scores, labels, monotone=monotone, rescale=rescale, limits=limits)
+            return torch.from_numpy(by_class)
+        fit = clean_probability(scores, monotone=monotone, rescale=rescale, limits=limits)
+        return torch.from_numpy(fit.probability)
 
     # M-step
 
@@ -119,51 +147,51 @@ class TCL:
         twin, other = (strong, weak) if options.views == "strong-strong" else (weak, strong)
         second, third = twin(batch.images, generator, ranks), other(batch.images, generator, ranks)
         mixed = [third, first, second] if options.mix_sources == "all" else [third]
-        plan, mixed_images = self._mix(torch.cat(mixed), len(mixed))
-
-        # One forward for all views, so that batch norm sees them together.
-        unmixed = [third] if options.forward_unmixed else []
-        out = self.parts.forward(torch.cat([first, second, mixed_images, *unmixed]))
-        views = 2 + len(mixed) + len(unmixed)
-        b = len(batch.labels)
-        sizes = [b, b, b * len(mixed), *[b] * len(unmixed)]
-        logits1, logits2, mixed_logits, *_ = torch.split(ranks.gather_views(out.logits, views), sizes)
-        embeddings1, embeddings2, mixed_embeddings, *_ = torch.split(ranks.gather_views(out.embeddings, views), sizes)
-
-        targets1, targets2, mean_targets = self._targets(batch, logits1, logits2, epoch)
-        mixed_targets = mix(mean_targets.repeat(len(mixed), 1), plan)
-        regularised = [logits1, logits2, mixed_logits] if options.entropy_views == "strong+mix" else [logits1, logits2]
-        predictions = torch.cat(regularised)
-        align_class, align_mixture = alignment(mixed_logits, self._mixture_logits(mixed_embeddings), mixed_targets)
-        return {
-            "contrast": options.weight_contrast * info_nce(embeddings1, embeddings2, options.tau),
-            "cross": options.weight_cross * cross_supervision(logits1, logits2, targets1, targets2),
-            "marginal_entropy": options.weight_entropy * negative_marginal_entropy(predictions),
-            "mean_entropy": options.weight_entropy * mean_entropy(predictions),
-            "align_class": options.weight_align * align_class,
-            "align_mixture": options.weight_align * align_mixture,
-        }
-
-    def _mix(self, pool: Tensor, views: int) -> tuple[Mix, Tensor]:
-        """Eq. 14 on this rank's rows of so many views: the plan for those of all ranks, and own rows mixed."""
-        options, ranks = self.settings, self.parts.ranks
-        plan = draw_mix(
-            len(pool) * ranks.world,
-            self.parts.generator,
+        plan, mixed_images = mix_own_rows(
+            torch.cat(mixed),
+            self.parts,
+            views=len(mixed),
             alpha=options.mix_alpha,
             per_sample=options.mix_per_sample,
             dominant=options.mix_dominant,
         )
-        everything = torch.arange(len(pool) * ranks.world, device=plan.partner.device).view(views, -1)
-        own = everything[:, ranks.rows(everything.shape[1])].flatten()
-        return plan, mix(pool, plan.of(own), ranks.gather_views(pool, views))
 
-    def _targets(self, batch: Batch, logits1: Tensor, logits2: Tensor, epoch: int) -> tuple[Tensor, Tensor, Tensor]:
+        # One forward for all views, so that batch norm sees them together.
+        unmixed = [third] if options.forward_unmixed or options.targets == "weak" else []
+        out = self.parts.forward(torch.cat([first, second, mixed_images, *unmixed]))
+        views = 2 + len(mixed) + len(unmixed)
+        b = len(batch.labels)
+        sizes = [b, b, b * len(mixed), *[b] * len(unmixed)]
+        logits1, logits2, mixed_logits, *before_mixup = torch.split(ranks.gather_views(out.logits, views), sizes)
+        embeddings1, embeddings2, mixed_embeddings, *_ = torch.split(ranks.gather_views(out.embeddings, views), sizes)
+
+        targets1, targets2, mean_targets = self._targets(batch, epoch, logits1, logits2, *before_mixup)
+        mixed_targets = mix(mean_targets.repeat(len(mixed), 1), plan)
+        regularised = [logits1, logits2, mixed_logits] if options.entropy_views == "strong+mix" else [logits1, logits2]
+        predictions = torch.cat(regularised)
+        contrast = (
+            self.moco.loss(first, second, embeddings1, embeddings2)
+            if self.moco
+            else info_nce(embeddings1, embeddings2, options.tau)
+        )
+        align_class, align_mixture = alignment(mixed_logits, self._mixture_logits(mixed_embeddings), mixed_targets)
+        return {
+            "contrast": options.weight_contrast * contrast,
+            "cross": options.weight_cross * cross_supervision(logits1, logits2, targets1, targets2),
+            "marginal_entropy": options.weight_marginal_entropy * negative_marginal_entropy(predictions),
+            "mean_entropy": options.weight_mean_entropy * mean_entropy(predictions),
+            "align_class": options.weight_align * align_class,
+            "align_mixture": options.weight_align * align_mixture,
+        }
+
+    def _targets(
+        self, batch: Batch, epoch: int, logits1: Tensor, logits2: Tensor, before_mixup: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Eq. 9 for both views, and the average of both that mixup uses; the given labels in the first epochs."""
         one_hot = F.one_hot(batch.labels, self.parts.num_classes).to(logits1)
+        predictions1, predictions2 = self._predictions(batch, logits1, logits2, before_mixup)
         if epoch < self.label_epochs:
             return one_hot, one_hot, one_hot
-        predictions1, predictions2 = logits1.detach().softmax(1), logits2.detach().softmax(1)
         clean = self.clean[batch.index]
         for_cross = clean * self._label_scale(self.settings.label_scale_cross)
         for_mix = clean * self._label_scale(self.settings.label_scale_mix)
@@ -173,17 +201,41 @@ class TCL:
             bootstrap_targets(one_hot, for_mix, (predictions1 + predictions2) / 2),
         )
 
+    def _predictions(
+        self, batch: Batch, logits1: Tensor, logits2: Tensor, before_mixup: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """What stands for g(x) in Eq. 9, for the target of either view; moves the ensemble on, if there is one."""
+        views = logits1.detach().softmax(1), logits2.detach().softmax(1)
+        third = None if before_mixup is None else before_mixup.detach().softmax(1)
+        if self.settings.targets == "weak":
+            assert third is not None
+            return third, third
+        if self.ensemble is not None:
+            seen = (views[0] + views[1]) / 2 if third is None else third
+            self.ensemble[batch.index] = temporal_ensemble(
+                self.ensemble[batch.index], seen, self.settings.ensemble_momentum
+            )
+            mean = F.normalize(self.ensemble[batch.index], p=1, dim=1)
+            return mean, mean
+        return views
+
     def _label_scale(self, kind: LabelScale) -> Tensor | float:
         return (self.clean > 0.5).float().mean() if kind == "clean_fraction" else 1.0
 
     def after_step(self) -> None:
-        """Nothing follows the weights: the mixture moves in the E-step alone."""
+        """The mixture moves in the E-step alone; MoCo follows the weights."""
+        if self.moco:
+            self.moco.after_step()
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Mixture and clean probabilities."""
-        return {name: getattr(self, name) for name in self.STATE}
+        """Mixture, clean probabilities, and what else there is."""
+        state = {name: getattr(self, name) for name in self.STATE if getattr(self, name) is not None}
+        return state | (self.moco.state_dict() if self.moco else {})
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Restore them."""
         for name in self.STATE:
-            setattr(self, name, state[name].to(getattr(self, name)))
+            if getattr(self, name) is not None:
+                setattr(self, name, state[name].to(getattr(self, name)))
+        if self.moco:
+            self.moco.load_state_dict(state)

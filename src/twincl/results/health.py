@@ -24,7 +24,7 @@ def symptoms(
     if counts[top] > COLLAPSED * len(given) and (given == top).mean() < USUAL:
         found["collapsed"] = (
             f"{counts[top] / len(given):.0%} of the training data are predicted to be '{classes[top]}': the model has "
-            "collapsed; try a lower learning rate, more epochs or a larger tcl.weight_entropy"
+            "collapsed; try a lower learning rate, more epochs or a larger tcl.weight_marginal_entropy"
         )
     if (clean > 0.5).sum() < len(classes):
         found["nothing_clean"] = (

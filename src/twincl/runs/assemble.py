@@ -242,8 +242,9 @@ def assemble(
 
 def make_method(config: Config, parts: Parts) -> Method:
     """The method that `config` names, with its own settings."""
-    own_settings = {"tcl": {"settings": config.tcl}}
-    return find_method(config.method)(parts, **own_settings.get(config.method, {}))
+    settings = {"tcl": config.tcl, "baseline": config.tcl, "mixup": config.mixup}
+    own = {"settings": settings[config.method]} if config.method in settings else {}
+    return find_method(config.method)(parts, **own)
 
 
 def view_policy(settings: AugmentSettings, shape: tuple[int, ...]) -> ViewPolicy | FeaturePolicy:

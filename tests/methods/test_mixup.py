@@ -1,0 +1,67 @@
+"""Mixup on given labels against its naive twin, and what it shares with plain cross-entropy."""
+
+import math
+
+import pytest
+import torch
+
+from twincl.augment.images import NATURAL, ImageViews
+from twincl.core.mixup import draw_mix
+from twincl.data.batches import Batch
+from twincl.methods.cross_entropy import CrossEntropy
+from twincl.methods.method import Parts, Snapshot
+from twincl.methods.mixup import Mixup, MixupSettings
+from twincl.methods.registry import find_method
+from twincl.nets.preact import SmallNet
+from twincl.nets.twin import TwinNet
+
+B, K = 6, 3
+
+
+def parts() -> Parts:
+    torch.manual_seed(0)
+    net = TwinNet(SmallNet(3, 8), K, feat_dim=4, head_bn=True, dropout=0.0)
+    views = ImageViews(NATURAL, (0.5, 0.5, 0.5), (0.2, 0.2, 0.2))
+    return Parts(net, views, torch.arange(24) % K, K, 10, torch.Generator().manual_seed(0))
+
+
+def some_batch() -> Batch:
+    generator = torch.Generator().manual_seed(1)
+    images = torch.randint(0, 256, (B, 3, 8, 8), dtype=torch.uint8, generator=generator)
+    return Batch(torch.arange(B), images, torch.tensor([0, 1, 2, 2, 1, 0]))
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0, 8.0])
+def test_the_loss_matches_its_naive_twin(alpha: float) -> None:
+    method, batch = Mixup(parts(), MixupSettings(alpha=alpha)), some_batch()
+    generator = method.parts.generator
+    before = generator.get_state()
+    terms = method.losses(batch, epoch=0)
+    generator.set_state(before)
+    weak = method.parts.views.weak(batch.images, generator)
+    plan = draw_mix(B, generator, alpha=alpha, per_sample=False, dominant=False)
+    partner, share = plan.partner.tolist(), plan.share.tolist()
+    mixed = torch.stack([share[i] * weak[i] + (1 - share[i]) * weak[partner[i]] for i in range(B)])
+    labels, expected = batch.labels.tolist(), 0.0
+    for i, row in enumerate(method.parts.net.classify(mixed).double().tolist()):
+        said = [math.exp(x) / sum(math.exp(y) for y in row) for x in row]
+        expected -= (share[i] * math.log(said[labels[i]]) + (1 - share[i]) * math.log(said[labels[partner[i]]])) / B
+    assert list(terms) == ["cross_entropy"]
+    assert float(terms["cross_entropy"].detach()) == pytest.approx(expected, rel=1e-4)
+
+
+def test_labels_are_judged_as_cross_entropy_judges_them() -> None:
+    probabilities = torch.randn(24, K, generator=torch.Generator().manual_seed(0)).mul(4).softmax(1)
+    seen = Snapshot(torch.zeros(24, 4), probabilities)
+    found = Mixup(parts(), MixupSettings()).expectation(seen)
+    assert torch.equal(found, CrossEntropy(parts()).expectation(seen))
+    assert found.min() < 0.5 < found.max()
+
+
+def test_it_is_found_by_name_and_teaches_no_representation() -> None:
+    method = find_method("mixup")(parts(), settings=MixupSettings())
+    method.losses(some_batch(), 0)["cross_entropy"].backward()
+    net = method.parts.net
+    assert all(weight.grad is None for weight in net.projector.parameters())
+    assert all(weight.grad is not None for weight in net.classifier.parameters())
+    assert method.state_dict() == {}
