@@ -57,7 +57,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
     learned representations, and the attributes say what is thought of each label that `fit` was given.
 
     Args:
-        method: how to learn, "tcl" or "cross-entropy".
+        method: how to learn: "tcl", "cross-entropy", "mixup" or "baseline".
         preset: settings to begin with: "default", "paper", "official", ...
         epochs: passes over the samples; None, here and below, leaves the choice to preset, data and device.
         batch_size: samples of a step, all of them where there are fewer.
@@ -208,7 +208,9 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         self._white = None
         if _is_path(X):
             columns = {"image_column": config.data.image_column, "label_column": config.data.label_column}
-            data = read_dataset(os.fspath(X), **columns, allow_outside=config.data.allow_outside)
+            data = read_dataset(
+                os.fspath(X), **columns, allow_outside=config.data.allow_outside, max_classes=config.data.max_classes
+            )
             own = data.train.labels
             return (
                 data.train,
@@ -265,6 +267,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
                 os.fspath(X),
                 image_column=given.get("data.image_column"),
                 allow_outside=given.get("data.allow_outside", False),
+                max_classes=given.get("data.max_classes"),
             ).train
         else:
             split = self._split(_as_array(X), reset=False)

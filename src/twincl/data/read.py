@@ -4,15 +4,19 @@ from pathlib import Path
 
 from twincl.data.arrays import read_arrays
 from twincl.data.cifar import find_cifar, read_cifar
+from twincl.data.clothing1m import find_clothing1m, read_clothing1m
 from twincl.data.dataset import RawDataset
 from twincl.data.digits import read_digits
+from twincl.data.first_classes import first_classes
 from twincl.data.folder import read_folder
 from twincl.data.idx import find_idx, read_idx_dataset
+from twincl.data.ilsvrc import is_ilsvrc_validation, read_ilsvrc_validation
 from twincl.data.metadata import read_metadata
 from twincl.data.parquet import split_files
 from twincl.data.splits import Found, choose
 from twincl.data.tables import SUFFIXES as TABLE_SUFFIXES
 from twincl.data.tables import open_table, read_parquet_folder, read_table
+from twincl.data.webvision import MINI, is_webvision, read_webvision
 from twincl.errors import InputError
 
 
@@ -23,6 +27,7 @@ def read_dataset(
     label_column: str | None = None,
     split: str | None = None,
     allow_outside: bool = False,
+    max_classes: int | None = None,
 ) -> RawDataset:
     """Read the data set at `path`; nothing is decoded.
 
@@ -31,21 +36,25 @@ def read_dataset(
         image_column: column (or array) with the images, where its name is not a usual one.
         label_column: column (or array) with the labels, likewise.
         split: read only this split, returned as `train`; otherwise `train`, and `test` or else `val` as test.
-        allow_outside: let a table name files outside its own folder.
+        allow_outside: let a table or list name files outside its own folder.
+        max_classes: only the samples of the first so many classes; None: all, of WebVision the 50 that are customary.
 
     Raises:
         InputError: there is nothing at `path`, or it cannot be read as a data set.
     """
     try:
-        found = _read(path, {"image_column": image_column, "label_column": label_column}, allow_outside)
+        found = _read(path, {"image_column": image_column, "label_column": label_column}, allow_outside, max_classes)
     except OSError as error:
         raise InputError(f"{error.filename or path} cannot be read ({error.strerror}).") from error
-    return choose(found, split, path)
+    return choose(found if max_classes is None else first_classes(found, max_classes), split, path)
 
 
-def _read(path: str, columns: dict[str, str | None], allow_outside: bool) -> Found:
+def _read(path: str, columns: dict[str, str | None], allow_outside: bool, max_classes: int | None) -> Found:
     place = _place(path)
     if place.is_dir():
+        listed = _read_listed(place, allow_outside, max_classes)
+        if listed is not None:
+            return _without_columns(listed, columns, path)
         return _read_directory(place, columns, allow_outside)
     if place.is_file():
         return _read_file(place, columns, allow_outside)
@@ -59,6 +68,17 @@ def _place(path: str) -> Path:
         return Path(path).expanduser()
     except RuntimeError:  # ~name of a user that does not exist
         return Path(path)
+
+
+def _read_listed(folder: Path, allow_outside: bool, max_classes: int | None) -> Found | None:
+    """A published data set that lists its images in text files; None where there are no such lists."""
+    if is_webvision(folder):
+        return read_webvision(folder, max_classes=max_classes or MINI, allow_outside=allow_outside)
+    if (lists := find_clothing1m(folder)) is not None:
+        return read_clothing1m(folder, lists, allow_outside=allow_outside)
+    if is_ilsvrc_validation(folder):
+        return read_ilsvrc_validation(folder, allow_outside=allow_outside)
+    return None
 
 
 def _read_directory(folder: Path, columns: dict[str, str | None], allow_outside: bool) -> Found:

@@ -29,8 +29,9 @@ def data_of(run: FinishedRun, data: str | None = None) -> RawDataset:
         where = "" if place.is_absolute() else f" (looked for from {Path.cwd()})"
         raise InputError(f"there are no data at {path}{where}")
     columns = {name: settings[name] for name in ("image_column", "label_column")}
+    outside, most = settings.get("allow_outside", False), settings.get("max_classes")
     try:
-        found = read_dataset(path, **columns, allow_outside=settings.get("allow_outside", False))
+        found = read_dataset(path, **columns, allow_outside=outside, max_classes=most)
     except InputError as error:
         raise InputError(f"the data at {path} cannot be read: {str(error).removesuffix('.')}") from None
     rows, names = run.table["index"], found.train.names

@@ -55,6 +55,7 @@ def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
         image_column=settings.image_column,
         label_column=settings.label_column,
         allow_outside=settings.allow_outside,
+        max_classes=settings.max_classes,
     )
     if raw.train.labels is None:
         raise InputError(f"{settings.path} has no labels to disturb")

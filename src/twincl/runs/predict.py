@@ -1,6 +1,6 @@
 """Use a trained model on new data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from twincl.data.classes import encode_labels
 from twincl.data.dataset import RawDataset, RawSplit
 from twincl.data.images import load_like
 from twincl.data.read import read_dataset
+from twincl.data.synsets import match_synsets
 from twincl.errors import InputError
 from twincl.results.metrics import FEW_CLASSES, top_accuracy
 from twincl.results.model_file import Model, calibrated, load_model
@@ -82,7 +83,8 @@ def evaluate(
     given = labels_from(labels, raw, label_column)
     if given is None:
         raise InputError(f"{data} has no labels to evaluate against; give a file with --labels")
-    (encoded,), _ = encode_labels(named_labels(given, dataset.classes), classes=model.classes)
+    raw = match_synsets(replace(raw, labels=named_labels(given, dataset.classes)), model.classes)
+    (encoded,), _ = encode_labels(raw.labels, classes=model.classes)
     assert encoded is not None
     found = _run(model, raw, progress)
     truth = encoded[found.kept]

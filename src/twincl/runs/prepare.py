@@ -10,10 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 from twincl.config import Config
-from twincl.data.dataset import RawSplit
+from twincl.data.dataset import RawDataset, RawSplit
 from twincl.data.holdout import hold_out
 from twincl.data.images import Images, Loaded, load_images, load_like
 from twincl.data.read import read_dataset
+from twincl.data.synsets import match_synsets
 from twincl.errors import InputError
 from twincl.runs.labels import all_labels, named_labels
 from twincl.runs.noise import corrupt
@@ -74,8 +75,9 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
         image_column=settings.image_column,
         label_column=settings.label_column,
         allow_outside=settings.allow_outside,
+        max_classes=settings.max_classes,
     )
-    raw_test, origin = _test_split(config, raw.test)
+    raw_test, origin = _test_split(config, raw)
     labels = all_labels(settings, raw, raw_test)
 
     loaded = _load(config, raw.train, device, progress)
@@ -133,17 +135,18 @@ def _hold_out(
     return train.take(rest), split_off, evaluation
 
 
-def _test_split(config: Config, own: RawSplit | None) -> tuple[RawSplit | None, str]:
+def _test_split(config: Config, own: RawDataset) -> tuple[RawSplit | None, str]:
     settings = config.data
     if settings.test is None:
-        return own, f"the test split of {settings.path}" if own else "none"
+        return own.test, f"the test split of {settings.path}" if own.test else "none"
     columns = {"image_column": settings.image_column, "label_column": settings.label_column}
     usable = columns if Path(settings.test).is_file() else {}
-    raw = read_dataset(settings.test, **usable, allow_outside=settings.allow_outside)
+    raw = read_dataset(settings.test, **usable, allow_outside=settings.allow_outside, max_classes=settings.max_classes)
     chosen = raw.test or raw.train
     if chosen.labels is None:
         raise InputError(f"the test data {settings.test} has no labels")
-    return replace(chosen, labels=named_labels(chosen.labels, raw.classes)), settings.test
+    named = replace(chosen, labels=named_labels(chosen.labels, raw.classes))
+    return match_synsets(named, own.classes), settings.test
 
 
 def _load(config: Config, raw: RawSplit, device: torch.device, progress: Progress) -> Loaded:
