@@ -1,7 +1,7 @@
 """Images that a published data set lists in plain text: a path a line, alone or with the number of its class."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -67,16 +67,15 @@ def locate(root: Path, names: list[str], where: Path, *, allow_outside: bool = F
             f"{len(missing)} of {len(names)} image files listed in {where} {verb} not exist below {root} "
             f"({shown(missing)}); unpack all images there."
         )
-    return [folders[folder].path / base for folder, _, base in parts]
+    return [folders[folder].files[base] for folder, _, base in parts]
 
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder, looked into once: a million files lie in few folders."""
+    """What a folder holds, looked up once: a million files lie in few folders."""
 
-    path: Path
     is_inside: bool
-    files: frozenset[str] = frozenset()
+    files: dict[str, Path] = field(default_factory=dict)
     links_out: frozenset[str] = frozenset()  # those of the files that lie elsewhere
 
     def hides(self, file: str) -> bool:
@@ -87,13 +86,14 @@ def _look(folder: Path, real: str | None) -> _Folder:
     """What is in `folder`; not even looked into where it is outside of `real`, if that is given."""
     try:
         if not _holds(real, folder):
-            return _Folder(folder, is_inside=False)
+            return _Folder(is_inside=False)
         with os.scandir(folder) as entries:
-            files = [entry for entry in entries if entry.is_file()]
+            kinds = {entry.name: entry.is_symlink() for entry in entries if entry.is_file()}
+        files = {path.name: path for path in folder.iterdir() if path.name in kinds}  # quicker than joining paths
     except (OSError, ValueError):  # there is none, or this is no path at all
-        return _Folder(folder, is_inside=True)
-    links_out = frozenset(entry.name for entry in files if entry.is_symlink() and not _holds(real, Path(entry.path)))
-    return _Folder(folder, True, frozenset(entry.name for entry in files), links_out)
+        return _Folder(is_inside=True)
+    links_out = frozenset(name for name, is_link in kinds.items() if is_link and not _holds(real, folder / name))
+    return _Folder(True, files, links_out)
 
 
 def _holds(real: str | None, path: Path) -> bool:
