@@ -159,6 +159,8 @@ def test_same_seed_same_numbers_and_another_seed_others(noisy, tmp_path):
         ({}, Stop(4)),  # trained, but nothing of the results written
         ({"tcl.update_every": 3, "tcl.sigma": "per_class"}, Stop(1)),
         ({"method": "cross-entropy"}, Stop(3)),
+        ({"method": "mixup"}, Stop(1, step=2)),
+        ({"tcl.contrast": "moco", "tcl.targets": "ensemble", "tcl.label_epochs": 1}, Stop(2, step=1)),
     ],
 )
 def test_a_resumed_training_is_the_uninterrupted_one(photos, tmp_path, changed, stop):
