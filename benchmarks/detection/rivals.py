@@ -21,10 +21,11 @@ from twincl.config import Config, build_config
 from twincl.data.batches import Batches
 from twincl.data.stores import MemoryFeatures
 from twincl.results.metrics import auroc, average_precision
-from twincl.runs.assemble import assemble, resolve
+from twincl.runs.assemble import assemble
 from twincl.runs.learn import learn
 from twincl.runs.listener import Silence
 from twincl.runs.prepare import Evaluation, Prepared, prepare
+from twincl.runs.resolve import resolve
 from twincl.training.loop import fit
 from twincl.training.snapshot import take_snapshot
 

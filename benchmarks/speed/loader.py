@@ -10,8 +10,9 @@ from PIL import Image
 from benchmarks.speed.options import Figures, Options
 from benchmarks.speed.product import Steps
 from twincl.config import build_config
-from twincl.runs.assemble import assemble, resolve
+from twincl.runs.assemble import assemble
 from twincl.runs.prepare import prepare
+from twincl.runs.resolve import resolve
 
 SIZE = 224
 

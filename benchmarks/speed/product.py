@@ -11,8 +11,9 @@ from twincl.config import build_config
 from twincl.data.batches import Batch
 from twincl.data.stores import MemoryImages
 from twincl.methods.tcl import TCL
-from twincl.runs.assemble import Training, assemble, resolve
+from twincl.runs.assemble import Training, assemble
 from twincl.runs.prepare import Evaluation, LabelledSet, Prepared
+from twincl.runs.resolve import resolve
 from twincl.training.loop import descend
 
 CLASSES = 10

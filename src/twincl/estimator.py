@@ -24,13 +24,14 @@ from twincl.data.images import load_like
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.model_file import Model, calibrated
-from twincl.runs.assemble import assemble, resolve
+from twincl.runs.assemble import assemble
 from twincl.runs.judge import Judged
 from twincl.runs.labels import named_labels
 from twincl.runs.learn import learn
 from twincl.runs.listener import Silence
 from twincl.runs.prepare import Prepared, prepare_all
 from twincl.runs.records import Record
+from twincl.runs.resolve import resolve
 from twincl.training.device import choose_device, undisturbed
 
 _NOT_HERE = {  # settings of a run that an estimator is told in another way, or has no use for

@@ -9,9 +9,9 @@ from twincl.config import Config
 from twincl.methods.method import Snapshot
 from twincl.results.judgement import Judgement
 from twincl.results.metrics import FEW_CLASSES, accuracy, auroc, detection, knn_accuracy, last_epochs, top_accuracy
-from twincl.runs.assemble import normalisation
 from twincl.runs.judge import Judged
 from twincl.runs.prepare import Prepared
+from twincl.runs.resolve import normalisation
 from twincl.training.loop import Epoch
 
 Record = dict[str, Any]

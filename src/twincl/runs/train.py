@@ -11,7 +11,7 @@ from twincl.results import folder as run_folder
 from twincl.results.finished import load_run
 from twincl.results.model_file import save_model
 from twincl.results.outputs import save_outputs
-from twincl.runs.assemble import Training, assemble, require_same, resolve
+from twincl.runs.assemble import Training, assemble
 from twincl.runs.finetune import starting_point
 from twincl.runs.judge import Judged
 from twincl.runs.keeping import Keeper, stop_requests, writing_to
@@ -19,6 +19,7 @@ from twincl.runs.learn import learn
 from twincl.runs.listener import Listener, Silence
 from twincl.runs.prepare import Prepared, prepare
 from twincl.runs.records import Record, describe_model, summarise
+from twincl.runs.resolve import require_same, resolve
 from twincl.training.checkpoint import load_checkpoint, save_checkpoint
 from twincl.training.device import choose_device
 from twincl.training.loop import TrainState
