@@ -161,6 +161,19 @@ def test_cifar100(train, pictures, tmp_path):
     run = train(folder, "--labels", tmp_path / "noise.npy", "--method", "cross-entropy", "--batch-size", 50)
     assert summary_of(run)["num_classes"] == 100
     assert issues_of(run).set_index("file_name").loc["0", "given_label"] == "fine99"
+    assert 0 <= summary_of(run)["test_accuracy"] <= summary_of(run)["test_accuracy_top5"] < 1
+
+    human = {"clean_label": np.array(labels), "noisy_label": np.array([*labels[:150], *labels[150:][::-1]])}
+    torch.save(human, tmp_path / "CIFAR-100_human.pt")
+    file = tmp_path / "CIFAR-100_human.pt"
+    options = ("--method", "cross-entropy", "--batch-size", 50)
+    run = train(folder, "--labels", f"{file}:noisy_label", "--true-labels", f"{file}:clean_label", *options)
+    assert summary_of(run)["noise_rate_actual"] == 0.25
+    assert issues_of(run).set_index("file_name").loc["150", "given_label"] == "fine99"
+
+    asymmetric = ("--noise", "asymmetric", "--noise-rate", "1")
+    given = issues_of(train(folder, *asymmetric, *options)).set_index("file_name")["given_label"]
+    assert (given["4"], given["30"], given["95"]) == ("fine30", "fine55", "fine04"), "beaver, dolphin, whale"
 
 
 def test_idx(train, pictures, tmp_path):
