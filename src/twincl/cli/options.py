@@ -12,7 +12,7 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Image folder (class/x.jpg or train|test/class/x.jpg), CSV or TSV, parquet file or folder, .npz, "
-        "CIFAR or IDX folder, embeddings (.npy, .npz or parquet, one row each), or the word digits.",
+        "folder of CIFAR, IDX, WebVision or Clothing1M, embeddings (.npy, .npz or parquet, one row each), or the word digits.",
     ),
 ]
 Preset = Annotated[
@@ -148,7 +148,11 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
         "data.workers",
         Annotated[
             int | None,
-            typer.Option("--workers", "-j", help="Processes that decode images which do not fit in memory."),
+            typer.Option(
+                "--workers",
+                "-j",
+                help="Processes that decode images which do not fit in memory, and threads that check all beforehand.",
+            ),
         ],
     ),
     "seed": ("seed", Seed),

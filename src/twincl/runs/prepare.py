@@ -164,6 +164,7 @@ def _load(config: Config, raw: RawSplit, device: torch.device, progress: Progres
         channels=settings.channels,
         memory_limit=settings.memory_limit_mb * 2**20,
         default_size=224 if device.type == "cuda" else 64,
+        workers=settings.workers or 0,
         progress=progress,
     )
 
