@@ -140,7 +140,8 @@ def _config(cell: Cell) -> Config:
 def _measured(cell: Cell, folder: Path) -> dict[str, Any]:
     """What is kept of a finished run."""
     run = load_run(folder)
-    summary = {key: value for key, value in run.summary.items() if key != "test_data"}  # names a path
+    left_out = ("test_data", "transition_matrix")  # names a path; K x K lines
+    summary = {key: value for key, value in run.summary.items() if key not in left_out}
     about = environment(torch.device("cpu"), amp=bool(run.config["amp"]))
     del about["command"]
     curves = {key: [_rounded(record.get(key)) for record in run.metrics] for key in CURVES}

@@ -1,0 +1,99 @@
+"""Run the paper's tables and draw its figures.
+
+    python -m benchmarks.paper --table cifar --scale mini --data FOLDER
+    python -m benchmarks.paper --table all --scale paper --data FOLDER --cifar100 FOLDER
+    python -m benchmarks.paper --figures --scale mini --data FOLDER
+
+Tables: cifar, plus (TCL+), ablation, asymmetric, knn, webvision, clothing1m, cifar-n (human labels), hyper, fashion.
+A finished training is a JSON file under benchmarks/results/paper-SCALE, found by its settings, so that a training which
+several tables show is run once. What was stopped goes on where it was: runs are kept in runs/paper. FOLDER of CIFAR-10
+has the python batches or train.parquet and test.parquet, for cifar-n also cifar10n_labels.csv with the columns
+aggre_label, random_label1 and clean_label. Scale mini: 10,000 images, encoder small, 10 epochs, for two CPU cores.
+Scale paper: PreAct ResNet-18, 200 epochs, for a GPU. Tables are written from whatever has been run so far.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+from benchmarks import cells
+from benchmarks.paper.figures import draw_figures
+from benchmarks.paper.plots import point_plot, table_points
+from benchmarks.paper.render import render
+from benchmarks.paper.tables import SCALES, Scale, Table, table_cells, tables
+from twincl.errors import InputError, Stopped
+from twincl.files import write_text
+from twincl.report.theme import LIGHT
+
+DATA = ("cifar100", "webvision", "clothing1m", "fashion", "weights")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what is missing, then write tables and figures."""
+    names = list(tables(SCALES["paper"]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", choices=[*names, "all"], help="the table to run")
+    parser.add_argument("--figures", action="store_true", help="draw the figures from what has been run")
+    parser.add_argument("--scale", choices=list(SCALES), default="mini")
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="CIFAR-10, or the data of the table webvision, clothing1m, fashion"
+    )
+    for name in DATA:
+        what = "file of ImageNet weights for clothing1m" if name == "weights" else f"folder of {name}"
+        parser.add_argument(f"--{name}", metavar="FILE" if name == "weights" else "FOLDER", help=what)
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2], help="of noise and training")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="trainings whose name begins like this")
+    parser.add_argument("--processes", type=int, default=1, help="trainings at a time")
+    parser.add_argument("--render", action="store_true", help="train nothing, write the tables")
+    options = parser.parse_args(arguments)
+    if not options.table and not options.figures:
+        parser.error("say what to do: --table NAME or --figures")
+    scale = SCALES[options.scale]
+    at: dict[str, str | None] = {"cifar10": options.data} | {name: getattr(options, name) for name in DATA}
+    if options.table in DATA and not at[options.table]:
+        at[options.table] = options.data
+    every = tables(scale)
+    chosen = [table for name, table in every.items() if options.table in (name, "all")]
+    try:
+        if not options.render:
+            run(scale, chosen, at, options.seeds, options.only, options.processes)
+    except Stopped as stopped:
+        parser.exit(128 + stopped.signal, f"{stopped}\n")
+    except InputError as error:
+        parser.exit(2, f"{error}\n")
+    for table in chosen:
+        write_table(scale, table)
+    if options.figures:
+        draw_figures(scale, every, at)
+
+
+def run(
+    scale: Scale, chosen: list[Table], at: dict[str, str | None], seeds: list[int], only: str, processes: int
+) -> None:
+    """Train what is missing, seed by seed, so that a look at half of the cells is a look at every row."""
+    wanted = [
+        one
+        for seed in seeds
+        for table in chosen
+        for one in table_cells(scale, table, seed, at)
+        if one.name.startswith(only)
+    ]
+    known = [one for one in wanted if cells.find_result(one)]
+    possible = [one for one in wanted if one.places or one in known]
+    print(f"{len(wanted)} cells, {len(known)} known, {len(wanted) - len(possible)} without data", flush=True)
+    cells.run_cells(possible, processes)
+
+
+def write_table(scale: Scale, table: Table) -> None:
+    """The Markdown file, and its plot where anything was run."""
+    folder = cells.RESULTS / f"paper-{scale.name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    panels = table_points(scale, table)
+    picture = f"{table.name}.png" if panels else None
+    if picture:
+        (folder / picture).write_bytes(point_plot(panels, scale.name).png(LIGHT))
+    write_text(folder / f"{table.name}.md", render(scale, table, picture))
+    print(f"{folder.name}/{table.name}.md", flush=True)
+
+
+if __name__ == "__main__":
+    main()

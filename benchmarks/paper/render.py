@@ -1,0 +1,158 @@
+"""A table as Markdown: ours beside the paper's, what was run, when, where and how."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks.ablation import spread
+from benchmarks.cells import find_result
+from benchmarks.paper.measured import SEEDS, Measured, averages, measured, percent
+from benchmarks.paper.published import PUBLISHED, Published
+from benchmarks.paper.tables import TITLES, Column, Scale, Table, has_cell, table_cells
+
+PAPER_SCALE = "PreAct ResNet-18, 200 epochs, all training images, means over three runs"
+DETAILS = (
+    ("AUROC", "summary", "detection_auroc", 4),
+    ("AUROC of w", "curves", "detection_auroc_w", 4),
+    ("noise estimated", "summary", "noise_rate_estimate", 3),
+    ("actual", "summary", "noise_rate_actual", 3),
+    ("r of given labels", "imbalance", "given", 2),
+    ("r where w > 0.5", "imbalance", "trusted", 2),
+    ("r of unflagged labels", "imbalance", "unflagged", 2),
+)
+
+
+def render(scale: Scale, table: Table, picture: str | None = None) -> str:
+    """The whole page; `picture` is the file name of its plot."""
+    printed = PUBLISHED.get(table.name)
+    lines = [f"# {table.title}, scale {scale.name} ({datetime.now(UTC):%Y-%m-%d})", ""]
+    lines += [*_about(scale, table, printed), ""]
+    lines += [f"![Accuracy of every row, ours and the paper's]({picture})", ""] if picture else []
+    for data in dict.fromkeys(column.data for column in table.columns):
+        columns = [column for column in table.columns if column.data == data]
+        lines += [f"## {TITLES[data]}", ""]
+        if data in scale.data:
+            lines += [*_accuracies(scale, table, columns, printed), ""]
+        else:
+            lines += [f"Not run at the scale {scale.name}; the paper's numbers:", "", *_printed(columns, printed), ""]
+    return "\n".join(lines + _details(scale, table)).rstrip() + "\n"
+
+
+def _about(scale: Scale, table: Table, printed: Published | None) -> list[str]:
+    found = [result for cells in _all_cells(scale, table) for result in cells if result]
+    wanted = len([cell for seed in range(3) for cell in table_cells(scale, table, seed)])
+    lines = [f"**Ours: {scale.words}.**"]
+    if printed:
+        lines[0] += f' The paper\'s ("{printed.caption}") are of {PAPER_SCALE}.' + (
+            "" if scale.name == "paper" else " **Another scale: compare the order of rows, not the height.**"
+        )
+    lines += [
+        "Accuracy in %: of each run the mean of its last five epochs, then mean ± standard deviation over runs (their",
+        "number), each with its own noise. Blank: not run, or not printed in the paper.",
+        "",
+        f"Command: `python -m benchmarks.paper --table {table.name} --scale {scale.name} --data FOLDER`. Each run is a",
+        "JSON file with its settings and machine, in the folder of this or of another table that shows it.",
+        "",
+    ]
+    if not found:
+        return [*lines, "**Nothing of this table has been run here.**"]
+    lines.append(f"Run: {len(found)} trainings (three seeds are {wanted}), {_machines(found)}.")
+    return lines
+
+
+def _all_cells(scale: Scale, table: Table) -> Iterable[list[dict[str, Any] | None]]:
+    return ([find_result(cell) for cell in table_cells(scale, table, seed)] for seed in SEEDS)
+
+
+def _machines(results: list[dict[str, Any]]) -> str:
+    days = sorted(result["environment"]["started"][:10] for result in results)
+    machines = {
+        f"{about['processor']}, {about['cores']} cores, a run on {about['device']} with {about['threads']} threads, "
+        f"PyTorch {about['packages']['torch']}, twincl {about['twincl']}"
+        for about in (result["environment"] for result in results)
+    }
+    minutes = sum(result["summary"]["train_seconds"] for result in results) / 60
+    return f"{days[0]} to {days[-1]}, {minutes:.0f} minutes of training; {'; '.join(sorted(machines))}"
+
+
+def _printed(columns: list[Column], printed: Published | None) -> list[str]:
+    """The paper's rows alone, with its averages."""
+    if printed is None:
+        return []
+    average = f"{columns[0].data}-average"
+    keys = [column.key for column in columns if column.key in printed.columns]
+    titles = [_short(column) for column in columns if column.key in printed.columns]
+    if average in printed.columns:
+        keys, titles = [*keys, average], [*titles, "average"]
+    body = [[name, *(_number(printed.value(name, key)) for key in keys)] for name in printed.rows]
+    return _markdown(["row", *titles], body)
+
+
+def _accuracies(scale: Scale, table: Table, columns: list[Column], printed: Published | None) -> list[str]:
+    """Rows of ours, then those that only the paper has."""
+    average = f"{columns[0].data}-average"
+    averaged = len(columns) > 1 and (printed is None or average in printed.columns)
+    keys = [column.key for column in columns] + ([average] if averaged else [])
+    titles = [_short(column) for column in columns]
+    heads = ["row"]
+    for title in titles + (["average"] if averaged else []):
+        heads += [f"{title}: ours", "paper"] if printed else [title]
+    body = []
+    for row in table.rows:
+        ours = [percent(measured(scale, table, row, column).values) for column in columns]
+        ours += [percent(averages(scale, table, row, columns))] if averaged else []
+        body.append([row.title, *_beside(ours, printed, row.paper, keys)])
+    if printed:
+        shown = {row.paper for row in table.rows}
+        others = [name for name in printed.rows if name not in shown]
+        body += [[f"{name} (paper only)", *_beside([""] * len(keys), printed, name, keys)] for name in others]
+    return _markdown(heads, [row for row in body if any(row[1:])])
+
+
+def _beside(ours: list[str], printed: Published | None, name: str | None, keys: list[str]) -> list[str]:
+    if printed is None:
+        return ours
+    theirs = [printed.value(name, key) for key in keys]
+    return [text for own, other in zip(ours, theirs, strict=True) for text in (own, _number(other))]
+
+
+def _details(scale: Scale, table: Table) -> list[str]:
+    """What else every run measured, a line for each row and column that has one."""
+    body = []
+    for column in table.columns:
+        for row in table.rows:
+            found = measured(scale, table, row, column)
+            if found.results and has_cell(scale, row, column):
+                body.append([column.title, row.title, *_detail(found)])
+    if not body:
+        return []
+    heads = ["data", "row", "headline", "pooled", "best epoch", "k-NN", *(title for title, *_ in DETAILS)]
+    return [
+        "## Everything measured",
+        "",
+        "Headline as above. Pooled: the last five epochs of all runs together. Best epoch: chosen by the test set, so",
+        "no result, only there beside papers that print it. AUROC: of ranking wrong labels first. r: the largest class",
+        "over the smallest.",
+        "",
+        *_markdown(heads, body),
+    ]
+
+
+def _detail(found: Measured) -> list[str]:
+    knn = percent([100 * value for value in found.said("knn_accuracy")])
+    others = [spread(found.said(key, part), digits) for _, part, key, digits in DETAILS]
+    return [percent(found.values), percent(found.pooled), percent(found.best), knn, *others]
+
+
+def _short(column: Column) -> str:
+    """The title without the data, which the heading says."""
+    return column.title.removeprefix(TITLES[column.data]).strip() or "accuracy"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _markdown(heads: list[str], body: list[list[str]]) -> list[str]:
+    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in body]

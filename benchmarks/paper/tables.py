@@ -1,0 +1,257 @@
+"""The tables: their rows, their columns, and the training behind each cell."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cells import Cell
+from benchmarks.paper.variants import TAUS, VARIANTS, ensemble_momentum, in_proportion, plus_epochs, updates
+
+TITLES = {
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "cifar10n": "CIFAR-10N",
+    "fashion": "Fashion-MNIST",
+    "webvision": "WebVision (mini)",
+    "ilsvrc12": "ILSVRC12",
+    "clothing1m": "Clothing1M",
+}
+NOWHERE: Mapping[str, str | None] = {}
+HUMAN_LABELS = {"aggre": "aggre_label", "random1": "random_label1"}  # columns of cifar10n_labels.csv
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the trainings are."""
+
+    name: str
+    preset: str  # of every row that names none
+    epochs: int
+    settings: dict[str, Any]
+    words: str  # what that is, for headings
+    data: frozenset[str]  # sets that are trained on at this scale
+
+
+SCALES = {
+    "paper": Scale(
+        "paper",
+        "paper",
+        200,
+        {},
+        "the paper's own scale, all training images, PreAct ResNet-18, 200 epochs, preset `paper`",
+        frozenset({"cifar10", "cifar100", "cifar10n", "webvision", "clothing1m", "fashion"}),
+    ),
+    "mini": Scale(
+        "mini",
+        "default",
+        10,
+        {
+            "data.limit": 10_000,
+            "model.name": "small",
+            "augment.name": "natural",
+            "optim.epochs": 10,
+            "amp": False,
+        },
+        "a small scale, the first 10,000 training images, encoder `small`, 10 epochs, preset `default`",
+        frozenset({"cifar10", "cifar10n", "fashion"}),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One set of data with one noise, and what is measured there."""
+
+    data: str
+    noise: str = ""  # simulated, or the name of a set of human labels
+    rate: int = 0  # %
+    measure: str = "test_accuracy"
+    part: str = ""  # which of several measures on the same training
+
+    @property
+    def key(self) -> str:
+        """As in `published.py`."""
+        return self.training + (f"-{self.part}" if self.part else "")
+
+    @property
+    def training(self) -> str:
+        """The part of a cell's name that says what it was trained on."""
+        return self.data + (f"-{self.noise}{self.rate or ''}" if self.noise else "")
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        words = [TITLES[self.data], self.noise, f"{self.rate} %" if self.rate else "", self.part]
+        return " ".join(word for word in words if word)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The noise; it is drawn by the seed of the run."""
+        return {"noise.type": self.noise, "noise.rate": self.rate / 100} if self.rate else {}
+
+    def places(self, at: Mapping[str, str | None]) -> dict[str, str] | None:
+        """Settings that say where the data lie, by what is `at` hand; None where something is missing."""
+        folder = at.get("cifar10" if self.data == "cifar10n" else self.data)
+        if not folder or (self.data == "clothing1m" and not at.get("weights")):
+            return None
+        settings = {"data.path": folder}
+        if self.data == "cifar10n":
+            table = Path(folder) / "cifar10n_labels.csv"
+            settings |= {
+                "data.labels": f"{table}:{HUMAN_LABELS[self.noise]}",
+                "data.true_labels": f"{table}:clean_label",
+            }
+        if self.data == "clothing1m":
+            settings["model.weights"] = str(at["weights"])
+        return settings
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method: its name here, the variant that is trained, the paper's name of it."""
+
+    title: str
+    variant: str
+    paper: str | None = None
+    columns: tuple[str, ...] | None = None  # keys of those where it is run; None: in all
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is trained, and how it is shown."""
+
+    name: str
+    title: str
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+
+
+def tables(scale: Scale) -> dict[str, Table]:
+    """Every table by name, with the columns that are trained at this scale first and all others of the paper."""
+    symmetric = (20, 50, 80, 90)
+    ten = _columns("cifar10", symmetric, (40,))
+    hundred = _columns("cifar100", symmetric)
+    low = _columns("cifar10", (20, 50), (40,)) + _columns("cifar100", (20, 50))
+    ablated = _columns("cifar10", (50, 90), (40,)) + _columns("cifar100", (50, 90))
+    uneven = _columns("cifar10", (), (10, 20, 30, 40)) + _columns("cifar100", (), (10, 20, 30, 40))
+    knn = "knn_accuracy"
+    rows = [Row("cross-entropy", "cross-entropy", "Cross-Entropy"), Row("mixup", "mixup", "Mixup"), _TCL]
+    settings = [] if scale.preset == "paper" else [Row("tcl (paper settings)", "tcl (paper settings)", "TCL")]
+    settings += [Row("tcl (official settings)", "tcl (official settings)", "TCL")]
+    without_noise = [Column(data, measure=knn, part="clean") for data in ("cifar10", "cifar100")]
+    found = [
+        Table("cifar", "State of the art on simulated noise", (*rows, *settings), (*ten, *hundred)),
+        Table("plus", "TCL+ under low noise", (_TCL, _PLUS), low),
+        Table("ablation", "Ablation of TCL's parts", _ABLATION, ablated),
+        Table("asymmetric", "Asymmetric noise", (_TCL, _PLUS), uneven),
+        Table(
+            "knn",
+            "k-NN accuracy of the representations",
+            (
+                Row("tcl", "tcl", "k-NN (ours)", tuple(column.key for column in (*ten, *hundred))),
+                Row("unsupervised", "unsupervised", "k-NN (unsup.)", tuple(column.key for column in without_noise)),
+            ),
+            tuple(_measuring(knn, (*ten, *hundred))) + tuple(without_noise),
+        ),
+        Table(
+            "webvision",
+            "Real noise: WebVision",
+            (_TCL,),
+            (
+                Column("webvision", part="top1"),
+                Column("webvision", measure="test_accuracy_top5", part="top5"),
+                Column("ilsvrc12", part="top1"),
+                Column("ilsvrc12", measure="test_accuracy_top5", part="top5"),
+            ),
+        ),
+        Table("clothing1m", "Real noise: Clothing1M", (rows[0], _TCL), (Column("clothing1m"),)),
+        Table(
+            "cifar-n",
+            "Real noise: human labels of CIFAR-10 (not in the paper)",
+            (*rows, *settings, _PLUS),
+            tuple(Column("cifar10n", name) for name in HUMAN_LABELS),
+        ),
+        Table("hyper", "Hyper-parameters", _hyper_rows(scale.epochs), _columns("cifar10", (90,))),
+        Table("fashion", "Fashion-MNIST (not in the paper)", tuple(rows), _columns("fashion", symmetric)),
+    ]
+    return {table.name: table for table in found}
+
+
+_TCL = Row("tcl", "tcl", "TCL")
+_PLUS = Row("tcl+", "tcl+", "TCL+")
+_ABLATION = (
+    Row("baseline", "baseline", "Baseline"),
+    Row("detector loss", "detector loss", "Loss"),
+    Row("detector knn", "detector knn", "k-NN"),
+    Row("detector ood", "detector ood", "OOD"),
+    Row("temporal ensembling", "temporal ensembling", "Ensem."),
+    Row("tcl", "tcl", "L_cross"),
+    Row("without regulariser", "without regulariser", "w/o L_reg"),
+    Row("without marginal entropy", "without marginal entropy"),
+    Row("without mean entropy", "without mean entropy"),
+    Row("without alignment", "without alignment", "w/o L_align"),
+    Row("moco", "moco", "MoCo"),
+)
+
+
+def _hyper_rows(epochs: int) -> tuple[Row, ...]:
+    """Values of both hyper-parameters; those that TCL has anyway are the training `tcl`."""
+    names = [f"tau {tau:g}" for tau in TAUS] + [f"update every {count}" for count in updates(epochs)]
+    return tuple(Row(name, name if name in VARIANTS else "tcl") for name in names)
+
+
+def _columns(data: str, symmetric: Iterable[int], asymmetric: Iterable[int] = ()) -> tuple[Column, ...]:
+    rates = [("symmetric", rate) for rate in symmetric] + [("asymmetric", rate) for rate in asymmetric]
+    return tuple(Column(data, noise, rate) for noise, rate in rates)
+
+
+def _measuring(measure: str, columns: Iterable[Column]) -> list[Column]:
+    return [Column(column.data, column.noise, column.rate, measure) for column in columns]
+
+
+def has_cell(scale: Scale, row: Row, column: Column) -> bool:
+    """Whether this row is trained in this column at this scale."""
+    return column.data in scale.data and (row.columns is None or column.key in row.columns)
+
+
+def cell(
+    scale: Scale, table: str, variant: str, column: Column, seed: int, at: Mapping[str, str | None] = NOWHERE
+) -> Cell:
+    """The training of a variant in a column; unless its data are `at` hand it can be found but not trained."""
+    chosen = VARIANTS[variant]
+    preset = chosen.preset or (column.data if column.data in ("webvision", "clothing1m") else scale.preset)
+    settings = scale.settings | column.settings | in_proportion(preset, scale.epochs) | chosen.settings
+    settings |= ensemble_momentum(variant, column.data, column.noise) | {"seed": seed}
+    after = None
+    if chosen.after:
+        after = cell(scale, table, chosen.after, column, seed, at)
+        settings = {"optim.epochs": plus_epochs(scale.epochs)} | chosen.settings
+    if preset == "official" and column.data == "cifar100":
+        preset = "official-c100"
+    return Cell(
+        table=f"paper-{scale.name}/{table}",
+        name=f"{column.training}-{_slug(variant)}-seed{seed}",
+        settings=settings,
+        preset=preset,
+        places=column.places(at) or {},
+        after=after,
+        runs=f"paper/{scale.name}",
+    )
+
+
+def table_cells(scale: Scale, table: Table, seed: int, at: Mapping[str, str | None] = NOWHERE) -> list[Cell]:
+    """All trainings of a table with one seed, each once."""
+    found = [
+        cell(scale, table.name, row.variant, column, seed, at)
+        for column in table.columns
+        for row in table.rows
+        if has_cell(scale, row, column)
+    ]
+    return list({one.key: one for one in found}.values())
+
+
+def _slug(name: str) -> str:
+    """`tcl (paper settings)` as `tcl-paper-settings`; the sign of TCL+ is a word."""
+    return re.sub("[^a-z0-9.]+", "-", name.replace("+", "-plus").lower()).strip("-")
