@@ -12,7 +12,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Image folder (class/x.jpg or train|test/class/x.jpg), CSV or TSV, parquet file or folder, .npz, "
-        "folder of CIFAR, IDX, WebVision or Clothing1M, embeddings (.npy, .npz or parquet, one row each), or the word digits.",
+        "folder of CIFAR, IDX, WebVision or Clothing1M, embeddings (.npy, .npz or parquet, one row each), or the word "
+        "digits.",
     ),
 ]
 Preset = Annotated[
