@@ -85,7 +85,8 @@ def _draw(
     for place, runs in zip(places, values, strict=True):
         if runs:
             height, deviation = float(np.mean(runs)), float(np.std(runs, ddof=1)) if len(runs) > 1 else 0.0
-            axes.bar(place, height, width, color=colour, label=label, yerr=deviation or None, capsize=2)
+            thin = {"elinewidth": 1, "capsize": 2}
+            axes.bar(place, height, width, color=colour, label=label, yerr=deviation or None, error_kw=thin)
             label = None  # said once
             above = (place, height + deviation)
             axes.annotate(f"{height:.{digits}f}", above, (0, 2), textcoords="offset points", ha="center", fontsize=7.5)

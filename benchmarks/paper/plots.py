@@ -1,7 +1,7 @@
 """A table as a picture: a panel a column, a point a row, the paper's number as a hollow diamond."""
 
 from statistics import mean, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ from benchmarks.paper.published import PUBLISHED
 from benchmarks.paper.tables import Scale, Table
 from twincl.report.theme import Plot, Theme
 
-PANELS = 5  # side by side
+PANELS = 6  # side by side
 
 
 class Point(NamedTuple):
@@ -73,7 +73,8 @@ def point_plot(panels: dict[str, list[Point]], scale: str) -> Plot:
 def _draw_point(axes: Axes, place: int, point: Point, theme: Theme) -> None:
     if point.ours:
         deviation = stdev(point.ours) if len(point.ours) > 1 else None
-        axes.errorbar(mean(point.ours), place, xerr=deviation, fmt="o", color=theme.trusted, markersize=5, capsize=2.5)
+        style: dict[str, Any] = {"color": theme.trusted, "markersize": 5, "elinewidth": 1.2, "capsize": 2.5}
+        axes.errorbar(mean(point.ours), place, xerr=deviation, fmt="o", **style)
     if point.paper is not None:
         axes.plot(point.paper, place, "D", color=theme.paper, markeredgecolor=theme.suspect, markersize=5)
 

@@ -12,6 +12,7 @@ class Published(NamedTuple):
     caption: str  # as the paper prints it, its first words
     columns: tuple[str, ...]
     rows: dict[str, tuple[float | None, ...]]
+    scale: str = "PreAct ResNet-18, 200 epochs, all 50,000 training images"
 
     def value(self, row: str | None, column: str) -> float | None:
         """What is printed there; None where nothing is."""
@@ -99,6 +100,7 @@ WEBVISION = Published(
         "MOIT": (77.9, 91.9, 73.8, 91.7),
         "TCL": (79.1, 92.3, 75.4, 92.4),
     },
+    "ResNet-18, 130 epochs, the first 50 classes",
 )
 
 CLOTHING1M = Published(
@@ -115,6 +117,7 @@ CLOTHING1M = Published(
         "RRL": (74.8,),
         "TCL": (74.8,),
     },
+    "ResNet-50 from ImageNet weights, 40 epochs of 256 batches",
 )
 
 KNN = Published(
@@ -126,18 +129,16 @@ KNN = Published(
     },
 )
 
+# 40 % on CIFAR-10 is printed in the tables above, the others in the appendix
 ASYMMETRIC = Published(
     "Comparisons with SOTAs under asymmetric label noise",
-    (
-        *(f"cifar10-asymmetric{rate}" for rate in (10, 20, 30)),
-        *(f"cifar100-asymmetric{rate}" for rate in (10, 20, 30, 40)),
-    ),
+    tuple(f"{data}-asymmetric{rate}" for data in ("cifar10", "cifar100") for rate in (10, 20, 30, 40)),
     {
-        "DivideMix": (93.8, 93.2, 92.5, 69.5, 69.2, 68.3, 51.0),
-        "ELR": (94.4, 93.3, 91.5, 75.8, 74.8, 73.6, 70.0),
-        "Sel-CL+": (95.6, 95.2, 94.5, 78.7, 77.5, 76.4, 74.2),
-        "TCL": (95.1, 94.7, 94.4, 78.2, 76.8, 75.5, 73.1),
-        "TCL+": (95.9, 95.3, 94.8, 79.0, 78.0, 76.9, 74.4),
+        "DivideMix": (93.8, 93.2, 92.5, 91.4, 69.5, 69.2, 68.3, 51.0),
+        "ELR": (94.4, 93.3, 91.5, 85.3, 75.8, 74.8, 73.6, 70.0),
+        "Sel-CL+": (95.6, 95.2, 94.5, 93.4, 78.7, 77.5, 76.4, 74.2),
+        "TCL": (95.1, 94.7, 94.4, 92.6, 78.2, 76.8, 75.5, 73.1),
+        "TCL+": (95.9, 95.3, 94.8, 93.7, 79.0, 78.0, 76.9, 74.4),
     },
 )
 

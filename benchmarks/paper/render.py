@@ -9,8 +9,8 @@ from benchmarks.cells import find_result
 from benchmarks.paper.measured import SEEDS, Measured, averages, measured, percent
 from benchmarks.paper.published import PUBLISHED, Published
 from benchmarks.paper.tables import TITLES, Column, Scale, Table, has_cell, table_cells
+from benchmarks.paper.variants import plus_epochs
 
-PAPER_SCALE = "PreAct ResNet-18, 200 epochs, all training images, means over three runs"
 DETAILS = (
     ("AUROC", "summary", "detection_auroc", 4),
     ("AUROC of w", "curves", "detection_auroc_w", 4),
@@ -34,34 +34,51 @@ def render(scale: Scale, table: Table, picture: str | None = None) -> str:
         if data in scale.data:
             lines += [*_accuracies(scale, table, columns, printed), ""]
         else:
-            lines += [f"Not run at the scale {scale.name}; the paper's numbers:", "", *_printed(columns, printed), ""]
+            lines += ["Not run; the paper's numbers:", "", *_printed(columns, printed), ""]
     return "\n".join(lines + _details(scale, table)).rstrip() + "\n"
 
 
 def _about(scale: Scale, table: Table, printed: Published | None) -> list[str]:
-    found = [result for cells in _all_cells(scale, table) for result in cells if result]
-    wanted = len([cell for seed in range(3) for cell in table_cells(scale, table, seed)])
-    lines = [f"**Ours: {scale.words}.**"]
-    if printed:
-        lines[0] += f' The paper\'s ("{printed.caption}") are of {PAPER_SCALE}.' + (
-            "" if scale.name == "paper" else " **Another scale: compare the order of rows, not the height.**"
-        )
-    lines += [
-        "Accuracy in %: of each run the mean of its last five epochs, then mean ± standard deviation over runs (their",
-        "number), each with its own noise. Blank: not run, or not printed in the paper.",
+    """What the numbers are of, how they come about, and how many there are."""
+    theirs = f'The paper\'s, "{printed.caption}": {printed.scale}.' if printed else "The paper prints no such numbers."
+    if not any(has_cell(scale, row, column) for row in table.rows for column in table.columns):
+        return [f"**Not run at the scale {scale.name}**, which has no such data. {theirs}"]
+    found = [result for results in _all_results(scale, table) for result in results]
+    wanted = sum(len(table_cells(scale, table, seed)) for seed in range(3))
+    other = printed and scale.name != "paper"
+    return [
+        f"**Ours: {scale.words}.** {theirs}",
+        *(["**These are different scales: compare the order of rows, not their height.**"] if other else []),
+        "",
+        "Accuracy in %: of each run the mean of its last five epochs (of k-NN that at the end), then mean ± standard",
+        "deviation over runs (their number), each with its own seed of noise and training. Blank: not run, or not printed.",
+        *_notes(scale, table),
         "",
         f"Command: `python -m benchmarks.paper --table {table.name} --scale {scale.name} --data FOLDER`. Each run is a",
         "JSON file with its settings and machine, in the folder of this or of another table that shows it.",
         "",
+        f"Run: {len(found)} trainings (three seeds are {wanted}), {_machines(found)}."
+        if found
+        else "**Nothing of this table has been run here.**",
     ]
-    if not found:
-        return [*lines, "**Nothing of this table has been run here.**"]
-    lines.append(f"Run: {len(found)} trainings (three seeds are {wanted}), {_machines(found)}.")
-    return lines
 
 
-def _all_cells(scale: Scale, table: Table) -> Iterable[list[dict[str, Any] | None]]:
-    return ([find_result(cell) for cell in table_cells(scale, table, seed)] for seed in SEEDS)
+def _notes(scale: Scale, table: Table) -> list[str]:
+    """What has to be known of some rows."""
+    notes, variants = [], {row.variant for row in table.rows}
+    if "tcl+" in variants:
+        notes.append(f"TCL+ goes on from TCL for {plus_epochs(scale.epochs)} epochs; of fewer than five all count.")
+    if "tcl (paper settings)" in variants:
+        notes.append(
+            "Paper and official settings: these presets with the encoder and epochs of this scale; their first"
+        )
+        notes.append("epochs (warm-up, given labels) are the same share of all as in the preset.")
+    return ["", *notes] if notes else []
+
+
+def _all_results(scale: Scale, table: Table) -> Iterable[list[dict[str, Any]]]:
+    cells = (table_cells(scale, table, seed) for seed in SEEDS)
+    return ([result for cell in some if (result := find_result(cell))] for some in cells)
 
 
 def _machines(results: list[dict[str, Any]]) -> str:
