@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -147,7 +148,7 @@ def test_cifar10(train, pictures, tmp_path):
     assert 0 < noisy["noise_rate_actual"] < 0.4
 
 
-def test_cifar100(train, pictures, tmp_path):
+def test_cifar100(train, twincl, pictures, tmp_path):
     pixels, _ = pictures(200, size=32)
     names = [f"fine{number:02}" for number in range(100)]
     labels = list(range(100)) * 2
@@ -174,6 +175,9 @@ def test_cifar100(train, pictures, tmp_path):
     asymmetric = ("--noise", "asymmetric", "--noise-rate", "1")
     given = issues_of(train(folder, *asymmetric, *options)).set_index("file_name")["given_label"]
     assert (given["4"], given["30"], given["95"]) == ("fine30", "fine55", "fine04"), "beaver, dolphin, whale"
+    assert re.match(
+        r"accuracy [\d.]+%, [\d.]+% among the first five on 20 samples", twincl("evaluate", run, folder).out
+    )
 
 
 def test_idx(train, pictures, tmp_path):

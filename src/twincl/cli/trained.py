@@ -40,7 +40,8 @@ def evaluate(
     if as_json:
         print(json.dumps(result, indent=2, ensure_ascii=False))
         return
-    print(f"accuracy {result['accuracy']:.2%} on {result['num_images']} samples\n")
+    among_five = f", {result['accuracy_top5']:.2%} among the first five" if "accuracy_top5" in result else ""
+    print(f"accuracy {result['accuracy']:.2%}{among_five} on {result['num_images']} samples\n")
     classes = [
         (shortened(name, 48), f"{one['accuracy']:.2%}", str(one["num_images"]))
         for name, one in result["per_class"].items()
