@@ -51,7 +51,7 @@ def _about(scale: Scale, table: Table, printed: Published | None) -> list[str]:
         *(["**These are different scales: compare the order of rows, not their height.**"] if other else []),
         "",
         "Accuracy in %: of each run the mean of its last five epochs (of k-NN that at the end), then mean ± standard",
-        "deviation over runs (their number), each with its own seed of noise and training. Blank: not run, not printed.",
+        "deviation over runs (their number), each with another noise and seed. Blank: not run, or not printed.",
         *_notes(scale, table),
         "",
         f"Command: `python -m benchmarks.paper --table {table.name} --scale {scale.name} --data FOLDER`. Each run is a",

@@ -1,0 +1,262 @@
+"""The paper's tables: numbers as printed, cells found by what they are, trainings that go on, pages with gaps."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COLUMN = "cifar10-symmetric50"
+
+
+@dataclass
+class Paper:
+    """The benchmark with its folders in a place of their own, and a scale that takes a second a cell."""
+
+    cells: ModuleType
+    tables: ModuleType
+    published: ModuleType
+    render: ModuleType
+    scale: Any
+    main: Any
+
+    def table(self, name: str) -> Any:
+        return self.tables.tables(self.scale)[name]
+
+    def cell(self, variant: str, table: str = "plus", **places: str) -> Any:
+        column = self.tables.Column("cifar10", "symmetric", 50)
+        return self.tables.cell(self.scale, table, variant, column, 0, places)
+
+
+@pytest.fixture
+def paper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Paper:
+    monkeypatch.syspath_prepend(str(ROOT))  # benchmarks are not installed with the package
+    from benchmarks import cells
+    from benchmarks.paper import __main__, published, render, tables
+
+    monkeypatch.setattr(cells, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(cells, "RUNS", tmp_path / "runs")
+    settings = {"model.name": "small", "optim.epochs": 2, "optim.batch_size": 8, "data.holdout": 0.4, "amp": False}
+    scale = tables.Scale("tiny", "default", 2, settings, "very small", frozenset({"cifar10"}))
+    monkeypatch.setitem(tables.SCALES, "tiny", scale)
+    return Paper(cells, tables, published, render, scale, __main__.main)
+
+
+@pytest.fixture
+def trained(paper: Paper, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the runs that are trained from here on."""
+    names: list[str] = []
+    real = paper.cells.train
+
+    def train(config, output, **options):
+        names.append(output.name.rpartition("-")[0])
+        return real(config, output, **options)
+
+    monkeypatch.setattr(paper.cells, "train", train)
+    return names
+
+
+# the paper's numbers
+
+
+def test_the_averages_that_the_paper_prints_are_those_of_its_columns(paper: Paper) -> None:
+    checked = 0
+    for table in paper.published.PUBLISHED.values():
+        for average in (key for key in table.columns if key.endswith("-average")):
+            data = average.removesuffix("average")
+            columns = [key for key in table.columns if key.startswith(data) and key != average]
+            for row in table.rows:
+                values = [table.value(row, key) for key in columns]
+                if None not in values:  # two are cut off and not rounded: a tenth at most
+                    assert sum(values) / len(values) == pytest.approx(table.value(row, average), abs=0.1)
+                    checked += 1
+    assert checked == 2 * 10 + 2 * 9 + 2
+
+
+def test_tables_that_print_the_same_number_agree(paper: Paper) -> None:
+    seen: dict[tuple[str, str], float] = {}
+    names = {"L_cross": "TCL"}
+    for name in ("cifar", "plus", "ablation", "asymmetric"):
+        table = paper.published.PUBLISHED[name]
+        for row, values in table.rows.items():
+            for key, value in zip(table.columns, values, strict=True):
+                if not key.endswith("average"):
+                    assert seen.setdefault((names.get(row, row), key), value) == value
+    assert seen["TCL+", "cifar10-symmetric50"] == 94.5
+
+
+def test_rows_and_columns_of_the_tables_are_found_in_the_paper(paper: Paper) -> None:
+    for name, printed in paper.published.PUBLISHED.items():
+        table = paper.tables.tables(paper.tables.SCALES["paper"])[name]
+        assert {row.paper for row in table.rows} - {None} <= printed.rows.keys()
+        assert {key for key in printed.columns if not key.endswith("average")} <= {c.key for c in table.columns}
+
+
+# cells
+
+
+def test_every_cell_has_a_valid_configuration(paper: Paper) -> None:
+    from twincl.config import build_config
+    from twincl.methods.registry import find_method
+
+    names = set()
+    for scale in paper.tables.SCALES.values():
+        for table in paper.tables.tables(scale).values():
+            for cell in paper.tables.table_cells(scale, table, 0):
+                config = build_config(preset=cell.preset, settings=cell.settings)
+                find_method(config.method)
+                names.add(cell.name)
+    assert len(names) > 60
+    variants = {
+        name for variant in paper.tables.VARIANTS if (name := paper.tables._slug(variant)) and "every" not in name
+    }
+    assert all(any(f"-{variant}-seed0" in name for name in names) for variant in variants)
+
+
+def test_short_trainings_leave_room_for_the_method(paper: Paper) -> None:
+    mini, column = paper.tables.SCALES["mini"], paper.tables.Column("cifar10", "symmetric", 50)
+    official = paper.tables.cell(mini, "cifar", "tcl (official settings)", column, 0)
+    assert official.preset == "official"
+    assert (official.settings["optim.warmup_epochs"], official.settings["tcl.label_epochs"]) == (1, 1)
+    plus = paper.tables.cell(mini, "plus", "tcl+", column, 0)
+    assert plus.settings == {"optim.epochs": 4}  # 70 to 200, as 4 to 10
+    updates = [row.title for row in paper.tables.tables(mini)["hyper"].rows if row.title.startswith("update")]
+    assert updates == [f"update every {count}" for count in (1, 2, 4, 8, 10)]
+
+
+def test_tables_share_cells_and_seeds_do_not(paper: Paper) -> None:
+    mini = paper.tables.SCALES["mini"]
+    keys = {
+        name: {cell.key for cell in paper.tables.table_cells(mini, table, 0)}
+        for name, table in paper.tables.tables(mini).items()
+    }
+    tcl = {key for key in keys["cifar"] if key.startswith(f"{COLUMN}-tcl-seed0")}
+    assert len(tcl) == 1
+    assert all(tcl <= keys[name] for name in ("plus", "ablation", "knn"))
+    assert any(key.startswith("cifar10-symmetric90-tcl-seed0") for key in keys["hyper"])  # tau 0.25, update every 1
+    others = {cell.key for cell in paper.tables.table_cells(mini, paper.tables.tables(mini)["cifar"], 1)}
+    assert not others & keys["cifar"]
+
+
+def test_what_a_cell_is_does_not_depend_on_where_the_data_lie(paper: Paper) -> None:
+    assert paper.cell("tcl+", cifar10="here").key == paper.cell("tcl+", cifar10="there").key
+    assert paper.cell("tcl").key != paper.cell("mixup").key
+
+
+def test_cells_of_other_benchmarks_keep_their_files(paper: Paper) -> None:
+    from benchmarks.ablation import cell
+
+    assert cell("cross-entropy", 0.5, 0, 30).file.name == "cross-entropy-50-seed0-092ab68d.json"
+
+
+# runs
+
+
+def test_two_stages_are_trained_kept_and_shared(
+    paper: Paper, trained: list[str], photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--scale", "tiny", "--data", str(photos), "--seeds", "0", "--only", f"{COLUMN}-tcl"]
+    paper.main(["--table", "plus", *asked])
+    first, second = f"{COLUMN}-tcl-seed0", f"{COLUMN}-tcl-plus-seed0"
+    assert trained == [first, second]
+    assert "2 cells, 0 known, 0 without data" in capsys.readouterr().out
+
+    result = json.loads(paper.cell("tcl").file.read_text())
+    assert len(result["curves"]["test_accuracy"]) == len(result["curves"]["detection_auroc_w"]) == 2
+    assert {"knn_accuracy", "detection_auroc", "noise_rate_estimate"} <= result["summary"].keys()
+    assert result["imbalance"].keys() == {"given", "trusted", "unflagged"}
+    assert result["imbalance"]["given"] >= 1
+    assert str(photos) not in paper.cell("tcl").file.read_text()
+    plus = json.loads(paper.cell("tcl+").file.read_text())
+    assert (plus["after"], plus["summary"]["method"]) == (paper.cell("tcl").key, "mixup")
+    kept = {path.name for path in paper.cell("tcl").run_folder.iterdir()}
+    assert {"model.safetensors", "outputs.npz", "label_issues.csv"} <= kept
+    assert "checkpoints" not in kept
+
+    # another table finds the first stage; nothing is trained twice, nor rendered away
+    paper.main(["--table", "ablation", "--figures", *asked])
+    paper.main(["--table", "plus", *asked])
+    assert trained == [first, second]
+    accuracy = f"{100 * result['summary']['test_accuracy_last5_mean']:.1f}"
+    page = (paper.cells.RESULTS / "paper-tiny" / "ablation.md").read_text()
+    assert f"| tcl | {accuracy} | 93.9 |  | 89.4 |" in page
+    assert "| moco |  | 94.4 |  | 90.7 |" in page
+    pictures = sorted(path.name for path in (paper.cells.RESULTS / "paper-tiny").rglob("*.png"))
+    maps = [f"{name}-{COLUMN}.png" for name in ("posterior", "test-map", "training-map")]
+    assert pictures == ["ablation.png", "accuracy-over-epochs.png", "imbalance.png", "plus.png", *maps]
+
+    # a result that is known but whose folder is gone: the second stage needs the folder
+    paper.cell("tcl+").file.unlink()
+    for name in ("tcl", "tcl+"):
+        shutil.rmtree(paper.cell(name).run_folder)
+    paper.main(["--table", "plus", *asked])
+    assert trained == [first, second, first, second]
+    assert json.loads(paper.cell("tcl+").file.read_text())["curves"] == plus["curves"]
+
+
+def test_a_stopped_cell_goes_on_inside(
+    paper: Paper, trained: list[str], photos: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from twincl.runs.listener import Silence
+
+    class Stop(Silence):
+        def epoch(self, record, epochs):
+            raise KeyboardInterrupt
+
+    cells = [paper.cell(name, cifar10=str(photos)) for name in ("cross-entropy", "tcl")]
+    whole = paper.cells.run_cells(cells)
+    monkeypatch.setattr(paper.cells, "RESULTS", tmp_path / "again")
+    monkeypatch.setattr(paper.cells, "RUNS", tmp_path / "runs again")
+    paper.cells.run_cells(cells[:1])
+    counting = paper.cells.train
+    monkeypatch.setattr(paper.cells, "train", lambda *given, **options: counting(*given, **options, listener=Stop()))
+    with pytest.raises(KeyboardInterrupt):
+        paper.cells.run_cells(cells)
+    half = (cells[1].run_folder / "metrics.jsonl").read_text().splitlines()
+    assert len(half) == 1
+    assert not cells[1].file.exists()
+
+    monkeypatch.setattr(paper.cells, "train", counting)
+    begun = half[0]
+    found = paper.cells.run_cells(cells)
+    assert (cells[1].run_folder / "metrics.jsonl").read_text().splitlines()[0] == begun  # its seconds are the old ones
+    assert {name: one["curves"] for name, one in found.items()} == {name: one["curves"] for name, one in whole.items()}
+    assert [name.split("-seed")[0].removeprefix(f"{COLUMN}-") for name in trained[2:]] == [
+        "cross-entropy",
+        "tcl",
+        "tcl",
+    ]
+
+
+def test_cells_without_data_are_left_out_and_said(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:
+    paper.main(["--table", "webvision", "--scale", "paper"])
+    assert "3 cells, 0 known, 3 without data" in capsys.readouterr().out
+    page = (paper.cells.RESULTS / "paper-paper" / "webvision.md").read_text()
+    assert "Nothing of this table has been run here" in page
+    assert "| tcl |  | 79.1 |  | 92.3 |" in page
+
+
+def test_statistics_are_over_runs_first(paper: Paper) -> None:
+    from benchmarks.paper.measured import Measured
+
+    runs = [[0.9, *[0.5] * 4, 0.6], [0.1, *[0.3] * 5]]
+    found = Measured("test_accuracy", [{"curves": {"test_accuracy": run}, "summary": {}} for run in runs])
+    assert found.values == pytest.approx([52, 30])
+    assert found.pooled == pytest.approx([50] * 4 + [60] + [30] * 5)
+    assert found.best == pytest.approx([90, 30])
+
+
+def test_pages_of_every_table_have_gaps_and_no_holes(paper: Paper) -> None:
+    for scale in paper.tables.SCALES.values():
+        for name, table in paper.tables.tables(scale).items():
+            page = paper.render.render(scale, table)
+            assert f"scale {scale.name}" in page.splitlines()[0]
+            assert "has been run here" in page or "Not run at the scale" in page
+            rows = [line for line in page.splitlines() if line.startswith("|")]
+            assert not rows or name in ("cifar-n", "hyper", "fashion") or any("." in line for line in rows)
+            widths = {line.count("|") for line in rows}
+            assert all(width > 2 for width in widths)
