@@ -47,7 +47,7 @@ def test_help_lists_the_commands(twincl):
         assert (outcome.code, outcome.err) == (0, "")
         listed = outcome.out.partition("Commands:")[2].partition("Start with:")[0].splitlines()
         assert [line.split()[0] for line in listed if line.strip()] == [
-            *("clean", "train", "demo", "noise"),
+            *("clean", "train", "finetune", "demo", "noise"),
             *("evaluate", "predict", "embed", "issues", "report", "correct", "export"),
             *("settings", "doctor"),
         ]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from twincl.cli import main
 from twincl.config import build_config
 from twincl.errors import InputError
 from twincl.methods.method import Snapshot
@@ -89,3 +90,11 @@ def test_end_to_end_and_resumed(first, tmp_path, more):
     lines = [json.loads(line) for line in (tmp_path / "plus" / "metrics.jsonl").read_text().splitlines()]
     assert [line["lr"] for line in lines] == [0.001, 0.001]
     assert train(config, tmp_path / "plus", resume=True) == summary
+
+
+def test_the_command(first, tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["finetune", str(first), "--output", str(tmp_path / "plus"), "--epochs", "1", "--relabel"])
+    assert end.value.code == 0, capsys.readouterr().err
+    stored = build_config(file=tmp_path / "plus" / "config.yaml", settings={})
+    assert (stored.optim.epochs, stored.finetune.learn_from, stored.finetune.run) == (1, "relabelled", str(first))

@@ -92,21 +92,9 @@ def train(
       twincl train photos/ -o runs/photos --devices 4
       torchrun --nproc-per-node 4 -m twincl train photos/ -o runs/photos
     """  # noqa: D301
-    from twincl.cli.terminal import Terminal
-    from twincl.runs.train import train as run
-
     settings = _config(data, preset, config, flags, set_)
     _start_ranks(devices, context)
-    summary = run(
-        settings,
-        output,
-        force=force,
-        resume=resume,
-        checkpoint_minutes=checkpoint_minutes,
-        listener=Terminal(),
-    )
-    if launched_rank() == 0:
-        print(f"\n{_summary_text(summary)}\n\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
+    _train(settings, output, force=force, resume=resume, checkpoint_minutes=checkpoint_minutes)
 
 
 def finetune(
@@ -136,26 +124,27 @@ def finetune(
     Example:
       twincl finetune runs/photos --output runs/photos-plus
     """  # noqa: D301
-    from twincl.cli.terminal import Terminal
     from twincl.config import parse_assignments
     from twincl.runs.finetune import finetune_config
-    from twincl.runs.train import train as go_on
 
     settings: dict[str, Any] = {"optim.epochs": epochs, "finetune.new_classifier": new_classifier}
     settings |= {"finetune.learn_from": "relabelled"} if relabel else {}
     settings |= {"data.path": data} if data else {}
     config = finetune_config(run, settings | parse_assignments(set_ or []))
     _start_ranks(devices, context)
-    summary = go_on(
-        config,
-        output,
-        force=force,
-        resume=resume,
-        checkpoint_minutes=checkpoint_minutes,
-        listener=Terminal(),
+    _train(config, output, force=force, resume=resume, checkpoint_minutes=checkpoint_minutes)
+
+
+def _train(config: "Config", output: Path, *, force: bool, resume: bool, checkpoint_minutes: float) -> None:
+    """Train, and let the first rank say what came of it."""
+    from twincl.cli.terminal import Terminal
+    from twincl.runs.train import train
+
+    summary = train(
+        config, output, force=force, resume=resume, checkpoint_minutes=checkpoint_minutes, listener=Terminal()
     )
     if launched_rank() == 0:
-        print(f"\n{_summary_text(summary)}")
+        print(f"\n{_summary_text(summary)}\n\nThe labels, the most suspect first: {output / 'label_issues.csv'}")
 
 
 def _start_ranks(devices: int, context: typer.Context) -> None:
