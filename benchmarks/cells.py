@@ -4,10 +4,11 @@ import hashlib
 import json
 import math
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import torch
 
 from twincl.config import Config, build_config
+from twincl.errors import TrainingError
 from twincl.files import write_json
 from twincl.results.finished import FinishedRun, load_run
 from twincl.results.folder import CHECKPOINTS, SUMMARY, environment
@@ -90,20 +92,31 @@ def run_cell(cell: Cell, threads: int | None = None) -> dict[str, Any]:
 
 
 def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, Any]]:
-    """Run all cells, printing each as it ends; with several processes each gets its share of the cores."""
+    """Run all cells, printing each as it ends; with several processes each gets its share of the cores.
+
+    A training that cannot go on is printed and left out: the others do not wait for it.
+    """
     found: dict[str, dict[str, Any]] = {}
     for wave in _waves(list(cells)):
-        if processes == 1:
-            for cell in wave:
-                found[cell.name] = _announce(cell, run_cell(cell))
-            continue
-        threads = max(1, torch.get_num_threads() // processes)
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            futures = {pool.submit(run_cell, cell, threads): cell for cell in wave}
-            for future in as_completed(futures):
-                cell = futures[future]
-                found[cell.name] = _announce(cell, future.result())
+        for cell, finish in _finishing(wave, processes):
+            try:
+                found[cell.name] = _announce(cell, finish())
+            except TrainingError as error:
+                print(f"{cell.name}: {error}", flush=True)
     return found
+
+
+def _finishing(cells: list[Cell], processes: int) -> Iterator[tuple[Cell, Callable[[], dict[str, Any]]]]:
+    """Each cell with the call that gives its result; in several processes, those that are done first."""
+    if processes == 1:
+        for cell in cells:
+            yield cell, partial(run_cell, cell)
+        return
+    threads = max(1, torch.get_num_threads() // processes)
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(run_cell, cell, threads): cell for cell in cells}
+        for future in as_completed(futures):
+            yield futures[future], future.result
 
 
 def _waves(cells: list[Cell]) -> list[list[Cell]]:

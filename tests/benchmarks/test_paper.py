@@ -232,6 +232,24 @@ def test_a_stopped_cell_goes_on_inside(
     ]
 
 
+def test_a_training_that_cannot_go_on_does_not_hold_up_the_others(
+    paper: Paper, photos: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from twincl.errors import TrainingError
+
+    real = paper.cells.train
+
+    def train(config, output, **options):
+        if config.method == "tcl":
+            raise TrainingError("the loss became nan")
+        return real(config, output, **options)
+
+    monkeypatch.setattr(paper.cells, "train", train)
+    cells = [paper.cell(name, cifar10=str(photos)) for name in ("tcl", "cross-entropy")]
+    assert list(paper.cells.run_cells(cells)) == [cells[1].name]
+    assert f"{cells[0].name}: the loss became nan" in capsys.readouterr().out
+
+
 def test_cells_without_data_are_left_out_and_said(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:
     paper.main(["--table", "webvision", "--scale", "paper"])
     assert "3 cells, 0 known, 3 without data" in capsys.readouterr().out
