@@ -39,7 +39,7 @@ def hyper_bars(scale: Scale, table: Table) -> Plot | None:
 
 def imbalance_bars(scale: Scale, table: Table) -> Plot | None:
     """Largest class over the smallest: of all given labels, and of what TCL takes for clean (appendix B)."""
-    runs = {column: measured(scale, table, Row("tcl", "tcl"), column) for column in table.columns}
+    runs = {column: measured(scale, table, Row("tcl"), column) for column in table.columns}
     known = {column: run for column, run in runs.items() if run.results}
     if not known:
         return None

@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.ablation import spread
 from benchmarks.cells import find_result
-from benchmarks.paper.tables import Column, Row, Scale, Table, cell, has_cell
+from benchmarks.paper.tables import Column, Row, Scale, Table, cell
 
 SEEDS = range(10)  # looked for
 LAST = 5  # epochs, as in the paper
@@ -55,15 +55,13 @@ class Measured:
 
 def measured(scale: Scale, table: Table, row: Row, column: Column) -> Measured:
     """Everything that was run there."""
-    if not has_cell(scale, row, column):
-        return Measured(column.measure, [])
     found = [find_result(cell(scale, table.name, row.variant, column, seed)) for seed in SEEDS]
     return Measured(column.measure, [result for result in found if result])
 
 
 def averages(scale: Scale, table: Table, row: Row, columns: list[Column]) -> list[float]:
-    """The mean over all columns in which the row is trained, one value a seed that has all of them."""
-    runs = [measured(scale, table, row, column) for column in columns if has_cell(scale, row, column)]
+    """The mean over the columns, one value a seed that was run in all of them."""
+    runs = [measured(scale, table, row, column) for column in columns]
     by_seed = [
         {result["summary"]["seed"]: value for result, value in zip(run.results, run.values, strict=True)}
         for run in runs

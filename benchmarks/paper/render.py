@@ -8,7 +8,7 @@ from benchmarks.ablation import spread
 from benchmarks.cells import find_result
 from benchmarks.paper.measured import SEEDS, Measured, averages, measured, percent
 from benchmarks.paper.published import PUBLISHED, Published
-from benchmarks.paper.tables import TITLES, Column, Scale, Table, has_cell, table_cells
+from benchmarks.paper.tables import TITLES, Column, Scale, Table, table_cells
 from benchmarks.paper.variants import plus_epochs
 
 DETAILS = (
@@ -41,7 +41,7 @@ def render(scale: Scale, table: Table, picture: str | None = None) -> str:
 def _about(scale: Scale, table: Table, printed: Published | None) -> list[str]:
     """What the numbers are of, how they come about, and how many there are."""
     theirs = f'The paper\'s, "{printed.caption}": {printed.scale}.' if printed else "The paper prints no such numbers."
-    if not any(has_cell(scale, row, column) for row in table.rows for column in table.columns):
+    if not any(column.data in scale.data for column in table.columns):
         return [f"**Not run at the scale {scale.name}**, which has no such data. {theirs}"]
     found = [result for results in _all_results(scale, table) for result in results]
     wanted = sum(len(table_cells(scale, table, seed)) for seed in range(3))
@@ -68,6 +68,8 @@ def _notes(scale: Scale, table: Table) -> list[str]:
     notes, variants = [], {row.variant for row in table.rows}
     if "tcl+" in variants:
         notes.append(f"TCL+ goes on from TCL for {plus_epochs(scale.epochs)} epochs; of fewer than five all count.")
+    if "unsupervised" in variants:
+        notes.append("Unsupervised: no label is looked at, so one training a seed stands for every noise.")
     if "tcl (paper settings)" in variants:
         notes.append(
             "Paper and official settings: these presets with the encoder and epochs of this scale; their first"
@@ -139,7 +141,7 @@ def _details(scale: Scale, table: Table) -> list[str]:
     for column in table.columns:
         for row in table.rows:
             found = measured(scale, table, row, column)
-            if found.results and has_cell(scale, row, column):
+            if found.results:
                 body.append([column.title, row.title, *_detail(found)])
     if not body:
         return []

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,12 +110,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One method: its name here, the variant that is trained, the paper's name of it."""
+    """One method: its name here and in the paper."""
 
     title: str
-    variant: str
     paper: str | None = None
-    columns: tuple[str, ...] | None = None  # keys of those where it is run; None: in all
+    same_as: str | None = None  # the variant that is trained, where it is not the one of this name
+
+    @property
+    def variant(self) -> str:
+        """What is trained."""
+        return self.same_as or self.title
 
 
 @dataclass(frozen=True)
@@ -129,18 +133,16 @@ class Table:
 
 
 def tables(scale: Scale) -> dict[str, Table]:
-    """Every table by name, with the columns that are trained at this scale first and all others of the paper."""
+    """Every table by name; in columns of data that the scale does not have there are only the paper's numbers."""
     symmetric = (20, 50, 80, 90)
     ten = _columns("cifar10", symmetric, (40,))
     hundred = _columns("cifar100", symmetric)
     low = _columns("cifar10", (20, 50), (40,)) + _columns("cifar100", (20, 50))
     ablated = _columns("cifar10", (50, 90), (40,)) + _columns("cifar100", (50, 90))
     uneven = _columns("cifar10", (), (10, 20, 30, 40)) + _columns("cifar100", (), (10, 20, 30, 40))
-    knn = "knn_accuracy"
-    rows = [Row("cross-entropy", "cross-entropy", "Cross-Entropy"), Row("mixup", "mixup", "Mixup"), _TCL]
-    settings = [] if scale.preset == "paper" else [Row("tcl (paper settings)", "tcl (paper settings)", "TCL")]
-    settings += [Row("tcl (official settings)", "tcl (official settings)", "TCL")]
-    without_noise = [Column(data, measure=knn, part="clean") for data in ("cifar10", "cifar100")]
+    rows = [Row("cross-entropy", "Cross-Entropy"), Row("mixup", "Mixup"), _TCL]
+    settings = [] if scale.preset == "paper" else [Row("tcl (paper settings)", "TCL")]
+    settings += [Row("tcl (official settings)", "TCL")]
     found = [
         Table("cifar", "State of the art on simulated noise", (*rows, *settings), (*ten, *hundred)),
         Table("plus", "TCL+ under low noise", (_TCL, _PLUS), low),
@@ -149,11 +151,8 @@ def tables(scale: Scale) -> dict[str, Table]:
         Table(
             "knn",
             "k-NN accuracy of the representations",
-            (
-                Row("tcl", "tcl", "k-NN (ours)", tuple(column.key for column in (*ten, *hundred))),
-                Row("unsupervised", "unsupervised", "k-NN (unsup.)", tuple(column.key for column in without_noise)),
-            ),
-            tuple(_measuring(knn, (*ten, *hundred))) + tuple(without_noise),
+            (Row("tcl", "k-NN (ours)"), Row("unsupervised", "k-NN (unsup.)")),
+            tuple(replace(column, measure="knn_accuracy") for column in (*ten, *hundred)),
         ),
         Table(
             "webvision",
@@ -179,27 +178,27 @@ def tables(scale: Scale) -> dict[str, Table]:
     return {table.name: table for table in found}
 
 
-_TCL = Row("tcl", "tcl", "TCL")
-_PLUS = Row("tcl+", "tcl+", "TCL+")
+_TCL = Row("tcl", "TCL")
+_PLUS = Row("tcl+", "TCL+")
 _ABLATION = (
-    Row("baseline", "baseline", "Baseline"),
-    Row("detector loss", "detector loss", "Loss"),
-    Row("detector knn", "detector knn", "k-NN"),
-    Row("detector ood", "detector ood", "OOD"),
-    Row("temporal ensembling", "temporal ensembling", "Ensem."),
-    Row("tcl", "tcl", "L_cross"),
-    Row("without regulariser", "without regulariser", "w/o L_reg"),
-    Row("without marginal entropy", "without marginal entropy"),
-    Row("without mean entropy", "without mean entropy"),
-    Row("without alignment", "without alignment", "w/o L_align"),
-    Row("moco", "moco", "MoCo"),
+    Row("baseline", "Baseline"),
+    Row("detector loss", "Loss"),
+    Row("detector knn", "k-NN"),
+    Row("detector ood", "OOD"),
+    Row("temporal ensembling", "Ensem."),
+    Row("tcl", "L_cross"),
+    Row("without regulariser", "w/o L_reg"),
+    Row("without marginal entropy"),
+    Row("without mean entropy"),
+    Row("without alignment", "w/o L_align"),
+    Row("moco", "MoCo"),
 )
 
 
 def _hyper_rows(epochs: int) -> tuple[Row, ...]:
     """Values of both hyper-parameters; those that TCL has anyway are the training `tcl`."""
     names = [f"tau {tau:g}" for tau in TAUS] + [f"update every {count}" for count in updates(epochs)]
-    return tuple(Row(name, name if name in VARIANTS else "tcl") for name in names)
+    return tuple(Row(name, same_as=None if name in VARIANTS else "tcl") for name in names)
 
 
 def _columns(data: str, symmetric: Iterable[int], asymmetric: Iterable[int] = ()) -> tuple[Column, ...]:
@@ -207,20 +206,13 @@ def _columns(data: str, symmetric: Iterable[int], asymmetric: Iterable[int] = ()
     return tuple(Column(data, noise, rate) for noise, rate in rates)
 
 
-def _measuring(measure: str, columns: Iterable[Column]) -> list[Column]:
-    return [Column(column.data, column.noise, column.rate, measure) for column in columns]
-
-
-def has_cell(scale: Scale, row: Row, column: Column) -> bool:
-    """Whether this row is trained in this column at this scale."""
-    return column.data in scale.data and (row.columns is None or column.key in row.columns)
-
-
 def cell(
     scale: Scale, table: str, variant: str, column: Column, seed: int, at: Mapping[str, str | None] = NOWHERE
 ) -> Cell:
     """The training of a variant in a column; unless its data are `at` hand it can be found but not trained."""
     chosen = VARIANTS[variant]
+    if not chosen.labels:
+        column = Column(column.data)
     preset = chosen.preset or (column.data if column.data in ("webvision", "clothing1m") else scale.preset)
     settings = scale.settings | column.settings | in_proportion(preset, scale.epochs) | chosen.settings
     settings |= ensemble_momentum(variant, column.data, column.noise) | {"seed": seed}
@@ -247,7 +239,7 @@ def table_cells(scale: Scale, table: Table, seed: int, at: Mapping[str, str | No
         cell(scale, table.name, row.variant, column, seed, at)
         for column in table.columns
         for row in table.rows
-        if has_cell(scale, row, column)
+        if column.data in scale.data
     ]
     return list({one.key: one for one in found}.values())
 

@@ -12,6 +12,7 @@ class Variant(NamedTuple):
     settings: dict[str, Any]
     preset: str | None = None  # None: that of the scale
     after: str | None = None
+    labels: bool = True  # False: it never looks at them, so that one training stands for every noise
 
 
 NO_ENTROPY: dict[str, Any] = {"tcl.weight_marginal_entropy": 0.0, "tcl.weight_mean_entropy": 0.0}
@@ -33,7 +34,7 @@ ABLATIONS = {
     "without mean entropy": Variant({"tcl.weight_mean_entropy": 0.0}),
     "without alignment": Variant({"tcl.weight_align": 0.0}),
     "moco": Variant({"tcl.contrast": "moco"}),
-    "unsupervised": Variant({"tcl.weight_cross": 0.0, "tcl.weight_align": 0.0} | NO_ENTROPY),
+    "unsupervised": Variant({"tcl.weight_cross": 0.0, "tcl.weight_align": 0.0} | NO_ENTROPY, labels=False),
 }
 
 # Eq. 16 as it is has tau 0.25 and updates after every epoch: these two are the row "tcl" and no training of their own
