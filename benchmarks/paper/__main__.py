@@ -30,7 +30,9 @@ DATA = ("cifar100", "webvision", "clothing1m", "fashion", "weights")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing, then write tables and figures."""
     names = list(tables(SCALES["paper"]))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--table", choices=[*names, "all"], help="the table to run")
     parser.add_argument("--figures", action="store_true", help="draw the figures from what has been run")
     parser.add_argument("--scale", choices=list(SCALES), default="mini")
