@@ -22,14 +22,14 @@ demo: $(STAMP)  ## Train TCL and cross-entropy on digits with half the labels wr
 	$(BIN)/twincl demo --output runs/demo --force
 
 test: $(STAMP)  ## Run the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: $(STAMP)  ## Formatter, linter, type checker, direction of imports, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 format: $(STAMP)  ## Format and fix what can be fixed by itself
 	$(BIN)/ruff format .
