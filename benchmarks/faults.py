@@ -72,7 +72,7 @@ def killed_trainings(folder: Path, kills: int, seed: int, longest: float) -> tup
     reference, output = result_of(folder / "whole"), folder / "killed"
     done: list[Kill] = []
     equal: list[bool] = []
-    while len(done) < kills or output.exists():
+    while len(done) < kills or not equal or output.exists():
         wait = moments.uniform(0, longest) if len(done) < kills else None
         process = subprocess.Popen(
             command(output, "--resume"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True

@@ -65,7 +65,8 @@ def test_a_strong_view_is_noise_then_omission():
     features = batch(50)
     noise = torch.randn(50, 4, generator=(generator := seeded(2)))
     chance = torch.rand(50, 4, generator=generator)
-    plain, strong = standardised(features), views().strong(features, seeded(2))
+    policy = FeaturePolicy(noise=0.3, dropout=0.2, weak_noise=0.1)
+    plain, strong = standardised(features), views(policy).strong(features, seeded(2))
     for i in range(50):
         for j in range(4):
             expected = 0.0 if j == 3 or chance[i, j] < 0.2 else plain[i, j] + 0.3 * noise[i, j]

@@ -71,5 +71,5 @@ def test_the_second_signal_does_not_wait():
         signal.raise_signal(signal.SIGTERM)
         assert request.signal == signal.SIGTERM
         with pytest.raises(Stopped, match="at once"):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
     assert StopRequest.signal is None
