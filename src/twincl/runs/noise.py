@@ -13,10 +13,10 @@ from twincl.data.features import feature_statistics
 from twincl.data.images import Images, load_images
 from twincl.data.noise import add_noise
 from twincl.data.numpy_files import load_arrays
-from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.files import atomic_path, refuse_existing
 from twincl.results.folder import write_table
+from twincl.runs.read import read_configured
 
 Labels = NDArray[np.int64]
 
@@ -50,13 +50,7 @@ def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
     """
     refuse_existing(output, force=force)
     settings = config.data
-    raw = read_dataset(
-        settings.path,
-        image_column=settings.image_column,
-        label_column=settings.label_column,
-        allow_outside=settings.allow_outside,
-        max_classes=settings.max_classes,
-    )
+    raw = read_configured(settings)
     if raw.train.labels is None:
         raise InputError(f"{settings.path} has no labels to disturb")
     (labels,), classes = encode_labels(raw.train.labels, classes=raw.classes)

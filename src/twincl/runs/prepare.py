@@ -18,6 +18,7 @@ from twincl.data.synsets import match_synsets
 from twincl.errors import InputError
 from twincl.runs.labels import all_labels, named_labels
 from twincl.runs.noise import corrupt
+from twincl.runs.read import read_configured
 
 Labels = NDArray[np.int64]
 Progress = Callable[..., Any] | None
@@ -70,13 +71,7 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
     settings, noise = config.data, config.noise
     if noise.type == "none" and noise.rate > 0:
         raise InputError(f"a noise rate of {noise.rate:g} needs a type of noise, such as --noise symmetric")
-    raw = read_dataset(
-        settings.path,
-        image_column=settings.image_column,
-        label_column=settings.label_column,
-        allow_outside=settings.allow_outside,
-        max_classes=settings.max_classes,
-    )
+    raw = read_configured(settings)
     raw_test, origin = _test_split(config, raw)
     labels = all_labels(settings, raw, raw_test)
 
