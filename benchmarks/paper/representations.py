@@ -8,18 +8,10 @@ import torch
 from numpy.typing import NDArray
 
 from twincl.config import build_config
-from twincl.core.mixture import (
-    class_means,
-    class_variances,
-    given_label_posterior,
-    mixture_logits,
-    mixture_logits_simplified,
-    posterior,
-)
 from twincl.data.batches import Batches
 from twincl.data.images import Images
 from twincl.methods.method import Snapshot
-from twincl.methods.tcl import TCLSettings
+from twincl.methods.tcl import fit_mixture
 from twincl.results.folder import CONFIG
 from twincl.results.model_file import Model, load_model
 from twincl.runs.prepare import prepare
@@ -54,19 +46,10 @@ def look_at(run: Path, data: str | None = None) -> Representations:
         train=train.embeddings.numpy(),
         truth=truth,
         wrong=given != truth,
-        posterior=label_posterior(train, torch.from_numpy(given), config.tcl).numpy(),
+        posterior=fit_mixture(train, config.tcl).posterior_of(torch.from_numpy(given), train.embeddings).numpy(),
         test=test.embeddings.numpy(),
         predicted=test.probabilities.argmax(1).numpy(),
     )
-
-
-def label_posterior(snapshot: Snapshot, given: torch.Tensor, settings: TCLSettings) -> torch.Tensor:
-    """Eq. 7 (N,) as TCL with these settings computes it."""
-    means = class_means(snapshot.embeddings, snapshot.probabilities)
-    fixed = settings.sigma == "tau"
-    sigma = settings.tau if fixed else class_variances(snapshot.embeddings, snapshot.probabilities, means)
-    form = mixture_logits_simplified if settings.sigma == "per_class_eq6" else mixture_logits
-    return given_label_posterior(posterior(form(snapshot.embeddings, means, sigma)), given)
 
 
 def _snapshot(model: Model, images: Images) -> Snapshot:

@@ -143,3 +143,17 @@ def test_variances_in_blocks_match_their_naive_twin(monkeypatch: pytest.MonkeyPa
     v, p = sample(10, 3, 5, 0)
     mu = class_means(v, p)
     torch.testing.assert_close(class_variances(v, p, mu), naive_variances(v, p, mu))
+
+
+@pytest.mark.parametrize("simplified", [False, True])
+def test_a_mixture_answers_in_blocks_what_the_equations_say(simplified: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixture, "BLOCK", 13)
+    v, p = sample(10, 3, 5, 0)
+    mu, labels = class_means(v, p), torch.arange(10) % 3
+    variances = class_variances(v, p, mu)
+    gamma = posterior((mixture_logits_simplified if simplified else mixture_logits)(v, mu, variances))
+    found = mixture.Mixture(mu, variances, simplified)
+    torch.testing.assert_close(found.posterior_of(labels, v), gamma[torch.arange(10), labels])
+    component, probability = found.likeliest(v)
+    assert torch.equal(component, gamma.argmax(1))
+    torch.testing.assert_close(probability, gamma.amax(1))

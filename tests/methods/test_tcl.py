@@ -193,7 +193,7 @@ def naive_losses(
     said = [softmax(row) for row in regularised]
     marginal = [sum(row[k] for row in said) / len(said) for k in range(K)]
 
-    mu, sigma = method.means.double().tolist(), method.variances.double().tolist()
+    mu, sigma = method.mixture.means.double().tolist(), method.mixture.variances.double().tolist()
     by_mixture = []
     for v in embeddings[2 * B : 2 * B + len(pool)]:
         if options.sigma == "per_class_eq6":
@@ -273,8 +273,8 @@ def test_targets_and_mixture_get_no_gradient() -> None:
     logits1, logits2 = (torch.randn(B, K, requires_grad=True) for _ in range(2))
     assert not any(targets.requires_grad for targets in method._targets(batch, 0, logits1, logits2))
     sum(method.losses(batch, 0).values()).backward()
-    assert not method.means.requires_grad
-    assert not method.variances.requires_grad
+    assert not method.mixture.means.requires_grad
+    assert not method.mixture.variances.requires_grad
     assert not method.clean.requires_grad
     assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in method.parts.net.parameters())
 
@@ -318,8 +318,8 @@ def test_expectation_follows_the_equations(name: str, score: str) -> None:
         shift = 0.0 if settings.sigma == "per_class_eq6" else 1.0  # Eq. 6 drops it, Eq. 5 has it
         logits = [(dot(v[i], mu[k]) - shift) / sigma[k] for k in range(K)]
         posterior_of_given.append(softmax(logits)[i % K])  # Eq. 7
-    np.testing.assert_allclose(method.means, mu, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(method.variances, sigma, rtol=1e-4)
+    np.testing.assert_allclose(method.mixture.means, mu, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(method.mixture.variances, sigma, rtol=1e-4)
 
     scores = np.array(posterior_of_given)
     scores = np.log(scores / (1 - scores)) if score == "log_odds" else scores
@@ -347,7 +347,7 @@ def test_the_other_detectors_fit_their_own_scores() -> None:
         expected = clean_probability(np.array(scores), monotone=settings.gmm_monotone, **fit).probability
         np.testing.assert_allclose(found, expected, atol=1e-4)
         assert found.min() < 0.5 < found.max(), detector
-        torch.testing.assert_close(method.means, mixture.class_means(*seen))
+        torch.testing.assert_close(method.mixture.means, mixture.class_means(*seen))
 
 
 def test_the_ensemble_moves_in_the_batch_alone_and_from_the_first_epoch_on() -> None:
@@ -374,7 +374,7 @@ def test_expectation_in_blocks_is_the_same(name: str, monkeypatch: pytest.Monkey
     expected = whole.expectation(snapshot())
     monkeypatch.setattr(mixture, "BLOCK", 7 * K)
     torch.testing.assert_close(parts.expectation(snapshot()), expected, atol=1e-4, rtol=1e-4)
-    torch.testing.assert_close(parts.variances, whole.variances)
+    torch.testing.assert_close(parts.mixture.variances, whole.mixture.variances)
 
 
 @pytest.mark.parametrize("name", ["paper", "ensemble", "moco"])

@@ -10,6 +10,7 @@ from twincl.cli import main
 from twincl.config import build_config
 from twincl.errors import InputError
 from twincl.methods.method import Snapshot
+from twincl.methods.tcl import TCLSettings, fit_mixture
 from twincl.results.model_file import load_model
 from twincl.runs.finetune import finetune_config, relabelled, starting_point
 from twincl.runs.prepare import prepare
@@ -68,8 +69,9 @@ def test_too_few_clean_labels_and_other_data_are_refused(first, picture_folder, 
         starting_point(config, prepare(config, CPU), CPU)
 
 
+@pytest.mark.parametrize("sigma", ["tau", "per_class"])
 @pytest.mark.parametrize("classes", [3, 200])
-def test_relabelling_takes_what_the_mixture_is_sure_of(classes):
+def test_relabelling_takes_what_the_mixture_is_sure_of(classes, sigma):
     """The last sample lies between two components; the first of each class sits on its own."""
     embeddings = torch.eye(classes).repeat(2, 1)
     between = (torch.eye(classes)[0] + torch.eye(classes)[1]) / 2**0.5
@@ -77,7 +79,8 @@ def test_relabelling_takes_what_the_mixture_is_sure_of(classes):
     probabilities = torch.cat([torch.eye(classes).repeat(2, 1), torch.full((1, classes), 1 / classes)])
     given = np.zeros(2 * classes + 1, dtype=np.int64)
     given[-1] = classes - 1
-    found = relabelled(Snapshot(embeddings, probabilities), given, 0.25, 0.9)
+    mixture = fit_mixture(Snapshot(embeddings, probabilities), TCLSettings(sigma=sigma))
+    found = relabelled(mixture, embeddings, given, 0.9)
     assert found[:-1].tolist() == [*range(classes)] * 2
     assert found[-1] == classes - 1, "unsure: the given label stays"
 

@@ -6,6 +6,7 @@ the parameters are updated, so that component k is class k.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -62,3 +63,28 @@ def given_label_posterior(posteriors: Tensor, labels: Tensor) -> Tensor:
     The paper prints z_i where its text and its released code mean the given label y_i.
     """
     return posteriors.gather(1, labels[:, None]).squeeze(1)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Its parameters. What is asked of N samples is computed a block at a time: (N, K) is never held."""
+
+    means: Tensor  # (K, D)
+    variances: Tensor  # (K,)
+    simplified: bool = False  # posteriors by Eq. 6 instead of Eq. 5
+
+    def logits(self, embeddings: Tensor) -> Tensor:
+        """Logarithms of the posteriors up to a constant of each sample, (N, K)."""
+        form = mixture_logits_simplified if self.simplified else mixture_logits
+        return form(embeddings, self.means, self.variances)
+
+    def posterior_of(self, labels: Tensor, embeddings: Tensor) -> Tensor:
+        """Eq. 7 of N labels, (N,)."""
+        blocks = row_blocks(len(self.means), embeddings, labels)
+        return torch.cat([given_label_posterior(posterior(self.logits(v)), y) for v, y in blocks])
+
+    def likeliest(self, embeddings: Tensor) -> tuple[Tensor, Tensor]:
+        """The component with the largest posterior, (N,), and that posterior, (N,)."""
+        blocks = row_blocks(len(self.means), embeddings)
+        found = [posterior(self.logits(v)).max(1) for (v,) in blocks]
+        return torch.cat([best.indices for best in found]), torch.cat([best.values for best in found])

@@ -4,7 +4,7 @@ Every place where the paper and the authors' released code differ is one field o
 the paper's ablation; `docs/method.md` lists them with the measurement behind our choice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import torch
@@ -14,15 +14,7 @@ from torch.nn import functional as F
 
 from twincl.core.detection import DIVIDEMIX, USUAL, clean_probability, clean_probability_per_class
 from twincl.core.losses import alignment, cross_supervision, info_nce, mean_entropy, negative_marginal_entropy
-from twincl.core.mixture import (
-    class_means,
-    class_variances,
-    given_label_posterior,
-    mixture_logits,
-    mixture_logits_simplified,
-    posterior,
-    row_blocks,
-)
+from twincl.core.mixture import Mixture, class_means, class_variances
 from twincl.core.mixup import mix
 from twincl.core.scores import classifier_score, neighbour_score
 from twincl.core.targets import bootstrap_targets, temporal_ensemble
@@ -68,22 +60,34 @@ class TCLSettings:
     weight_align: Annotated[float, Ge(0)] = 1.0
 
 
+def fit_mixture(snapshot: Snapshot, settings: TCLSettings) -> Mixture:
+    """Eqs. 3 and 4: the mixture over what the network says of all samples."""
+    means = class_means(snapshot.embeddings, snapshot.probabilities)
+    variances = (
+        torch.full_like(means[:, 0], settings.tau)
+        if settings.sigma == "tau"
+        else class_variances(snapshot.embeddings, snapshot.probabilities, means)
+    )
+    return Mixture(means, variances, simplified=settings.sigma == "per_class_eq6")
+
+
 class TCL:
     """Learns a classifier g and representations f whose class mixture tells which given labels are wrong.
 
-    State that survives a step: `means` (K, D) and `variances` (K,) of the mixture, the clean probability `clean` (N,)
-    of every given label, and, where targets or contrast need them, the `ensemble` (N, K) of predictions and `moco`.
+    State that survives a step: the `mixture`, the clean probability `clean` (N,) of every given label, and, where
+    targets or contrast need them, the `ensemble` (N, K) of predictions and `moco`.
     """
-
-    STATE = ("means", "variances", "clean", "ensemble")
 
     def __init__(self, parts: Parts, settings: TCLSettings):
         self.parts, self.settings = parts, settings
         self.update_every = settings.update_every
         self.label_epochs = max(3, parts.epochs // 10) if settings.label_epochs is None else settings.label_epochs
         device = parts.labels.device
-        self.means = torch.zeros(parts.num_classes, parts.net.feat_dim, device=device)
-        self.variances = torch.full((parts.num_classes,), settings.tau, device=device)
+        self.mixture = Mixture(
+            torch.zeros(parts.num_classes, parts.net.feat_dim, device=device),
+            torch.full((parts.num_classes,), settings.tau, device=device),
+            simplified=settings.sigma == "per_class_eq6",
+        )
         count = len(parts.labels)
         self.clean = torch.ones(count, device=device)
         self.ensemble: Tensor | None = None
@@ -98,9 +102,7 @@ class TCL:
 
     def expectation(self, snapshot: Snapshot) -> Tensor:
         """Update mu and sigma (Eqs. 3, 4) and the clean probability w of every label (Eqs. 7, 8)."""
-        self.means = class_means(snapshot.embeddings, snapshot.probabilities)
-        if self.settings.sigma != "tau":
-            self.variances = class_variances(snapshot.embeddings, snapshot.probabilities, self.means)
+        self.mixture = fit_mixture(snapshot, self.settings)
         self.clean = self._clean_probability(self._scores(snapshot)).to(self.clean)
         return self.clean
 
@@ -110,17 +112,8 @@ class TCL:
             return classifier_score(snapshot.probabilities, self.parts.labels)
         if self.settings.detector == "knn":
             return neighbour_score(snapshot.embeddings, self.parts.labels, self.parts.num_classes)
-        given = self._given_label_posterior(snapshot.embeddings)
+        given = self.mixture.posterior_of(self.parts.labels, snapshot.embeddings)
         return torch.logit(given, eps=1e-6) if self.settings.gmm_score == "log_odds" else given
-
-    def _given_label_posterior(self, embeddings: Tensor) -> Tensor:
-        """Eq. 7 for all N samples, a block at a time: their posteriors (N, K) are never held together."""
-        blocks = row_blocks(self.parts.num_classes, embeddings, self.parts.labels)
-        return torch.cat([given_label_posterior(posterior(self._mixture_logits(v)), y) for v, y in blocks])
-
-    def _mixture_logits(self, embeddings: Tensor) -> Tensor:
-        form = mixture_logits_simplified if self.settings.sigma == "per_class_eq6" else mixture_logits
-        return form(embeddings, self.means, self.variances)
 
     def _clean_probability(self, given: Tensor) -> Tensor:
         scores, labels = given.cpu().numpy(), self.parts.labels.cpu().numpy()
@@ -174,7 +167,7 @@ class TCL:
             if self.moco
             else info_nce(embeddings1, embeddings2, options.tau)
         )
-        align_class, align_mixture = alignment(mixed_logits, self._mixture_logits(mixed_embeddings), mixed_targets)
+        align_class, align_mixture = alignment(mixed_logits, self.mixture.logits(mixed_embeddings), mixed_targets)
         return {
             "contrast": options.weight_contrast * contrast,
             "cross": options.weight_cross * cross_supervision(logits1, logits2, targets1, targets2),
@@ -229,13 +222,16 @@ class TCL:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Mixture, clean probabilities, and what else there is."""
-        state = {name: getattr(self, name) for name in self.STATE if getattr(self, name) is not None}
+        state = {"means": self.mixture.means, "variances": self.mixture.variances, "clean": self.clean}
+        state |= {} if self.ensemble is None else {"ensemble": self.ensemble}
         return state | (self.moco.state_dict() if self.moco else {})
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Restore them."""
-        for name in self.STATE:
-            if getattr(self, name) is not None:
-                setattr(self, name, state[name].to(getattr(self, name)))
+        means, variances = (state[name].to(self.clean) for name in ("means", "variances"))
+        self.mixture = replace(self.mixture, means=means, variances=variances)
+        self.clean = state["clean"].to(self.clean)
+        if self.ensemble is not None:
+            self.ensemble = state["ensemble"].to(self.ensemble)
         if self.moco:
             self.moco.load_state_dict(state)

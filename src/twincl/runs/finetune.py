@@ -11,10 +11,11 @@ import numpy as np
 import torch
 
 from twincl.config import Config, build_config
-from twincl.core.mixture import class_means, mixture_logits, posterior, row_blocks
+from twincl.core.mixture import Mixture
 from twincl.data.batches import Batches
 from twincl.errors import InputError
 from twincl.methods.method import Parts, Snapshot
+from twincl.methods.tcl import fit_mixture
 from twincl.ranks import ALONE, Ranks
 from twincl.results.folder import CONFIG
 from twincl.results.model_file import Model, load_model
@@ -69,7 +70,8 @@ def starting_point(config: Config, data: Prepared, device: torch.device, ranks: 
     batches = Batches(data.train.images, labels, batch_size=size, device=device, ranks=ranks)
     snapshot = take_snapshot(model.net, model.views, batches.in_order(), amp=bool(config.amp), ranks=ranks)
     if settings.learn_from == "relabelled":
-        rows, learned = np.arange(len(labels)), relabelled(snapshot, labels, config.tcl.tau, settings.threshold)
+        mixture = fit_mixture(snapshot, config.tcl)
+        rows, learned = np.arange(len(labels)), relabelled(mixture, snapshot.embeddings, labels, settings.threshold)
     else:
         rows, learned = np.flatnonzero(_clean(run, model, snapshot, labels, device) > settings.threshold), labels
     if len(rows) < (config.optim.batch_size or 1):
@@ -82,19 +84,15 @@ def starting_point(config: Config, data: Prepared, device: torch.device, ranks: 
     return StartingPoint(weights, rows, learned)
 
 
-def relabelled(snapshot: Snapshot, labels: Labels, tau: float, threshold: float) -> Labels:
-    """The likeliest component where its posterior (Eq. 5) exceeds `threshold`, elsewhere the given label, (N,).
+def relabelled(mixture: Mixture, embeddings: torch.Tensor, labels: Labels, threshold: float) -> Labels:
+    """The likeliest component where its posterior exceeds `threshold`, elsewhere the given label, (N,).
 
     The threshold is a share of the largest posterior in the set: with unit vectors the posterior cannot come near one
     when there are many classes, so that a fixed bound would relabel nothing.
     """
-    means = class_means(snapshot.embeddings, snapshot.probabilities)
-    found = [
-        posterior(mixture_logits(rows, means, tau)).max(1) for (rows,) in row_blocks(len(means), snapshot.embeddings)
-    ]
-    surest = torch.cat([best.values for best in found])
-    sure = (surest > threshold * surest.max()).cpu().numpy()
-    return np.where(sure, torch.cat([best.indices for best in found]).cpu().numpy(), labels)
+    component, probability = mixture.likeliest(embeddings)
+    sure = probability > threshold * probability.max()
+    return np.where(sure.cpu().numpy(), component.cpu().numpy(), labels)
 
 
 def _clean(run: Path, model: Model, snapshot: Snapshot, labels: Labels, device: torch.device) -> np.ndarray:
