@@ -4,7 +4,9 @@
     python -m benchmarks.paper --table all --scale paper --data FOLDER --cifar100 FOLDER
     python -m benchmarks.paper --figures --scale mini --data FOLDER
 
-Tables: cifar, plus (TCL+), ablation, asymmetric, knn, webvision, clothing1m, cifar-n (human labels), hyper, fashion.
+Tables: cifar, plus (TCL+), ablation, asymmetric, knn, webvision, clothing1m, cifar-n (human labels), hyper, fashion; at
+scale mini also choices (between paper and released code).
+
 A finished training is a JSON file under benchmarks/results/paper-SCALE, found by its settings, so that a training which
 several tables show is run once. What was stopped goes on where it was: runs are kept in runs/paper. FOLDER of CIFAR-10
 has the python batches or train.parquet and test.parquet, for cifar-n also cifar10n_labels.csv with the columns
@@ -29,7 +31,7 @@ DATA = ("cifar100", "webvision", "clothing1m", "fashion", "weights")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing, then write tables and figures."""
-    names = list(tables(SCALES["paper"]))
+    names = list(dict.fromkeys(name for scale in SCALES.values() for name in tables(scale)))
     parser = argparse.ArgumentParser(
         "python -m benchmarks.paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -55,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         at[options.table] = options.data
     every = tables(scale)
     chosen = [table for name, table in every.items() if options.table in (name, "all")]
+    if options.table and not chosen:
+        parser.error(f"the scale {scale.name} has no table {options.table}")
     try:
         if not options.render:
             run(scale, chosen, at, options.seeds, options.only, options.processes)
