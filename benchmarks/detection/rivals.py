@@ -41,10 +41,10 @@ def run_twincl(row: Row, seed: int) -> Figures:
     config = resolve(config, data, CPU)
     training = assemble(config, data, CPU)
     history: list[dict[str, Any]] = []
-    _, found = learn(training, data, seed=config.seed, history=history, tell=Silence())
+    judged, found = learn(training, data, seed=config.seed, history=history, tell=Silence())
     steps = training.epochs * training.batches.steps_per_epoch
     return found | {
-        "noise_rate_estimate": history[-1]["noise_rate_estimate"],
+        "noise_rate_estimate": judged.of_training.noise_rate,
         "seconds": time.perf_counter() - start,
         "processor_seconds": time.process_time() - worked,
         "training_passes": 3 * steps * (config.optim.batch_size or 0),

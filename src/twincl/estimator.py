@@ -73,10 +73,10 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
     Attributes:
         classes_: the distinct labels (K,), sorted.
         label_issues_: one row a sample, in the order of X, with the columns of `label_issues.csv`; labels as in y.
-        label_quality_: (N,) probability of the given label by the sample alone; low is suspect.
+        label_quality_: (N,) probability of the given label by classifier and neighbours; low is suspect.
         clean_probability_: (N,) that the given label is right, knowing also how these labels err.
         suggested_labels_: (N,) the most likely class, knowing both: y with its errors mended.
-        noise_rate_: estimated share of wrong labels, as in the last epoch of `history_`.
+        noise_rate_: estimated share of wrong labels; those in `history_` are by the classifier alone.
         transition_matrix_: (K, K) row: given label; column: share of it that is of a class.
         history_: a dictionary an epoch, as in `metrics.jsonl`.
         n_features_in_: of feature vectors.
@@ -141,7 +141,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
             )
         net, shape = training.state.net.cpu().eval(), prepared.train.images.shape
         net.zero_grad(set_to_none=True)
-        self._model = Model(net, training.views, prepared.classes, shape, judged.model.temperature)
+        self._model = Model(net, training.views, prepared.classes, shape, judged.temperature)
         self._n_features_out = net.feat_dim
         if len(shape) == 1:
             self.n_features_in_ = shape[0]
@@ -157,7 +157,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         return answer
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The calibrated probability of each class, (N, K) in the order of `classes_`; `label_quality_` is of these."""
+        """The classifier's calibrated probability of each class, (N, K) in the order of `classes_`."""
         return self._outputs(X)[1]
 
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ import pytest
 
 from twincl import __version__
 from twincl.cli.terminal import duration, epoch_line, table
+from twincl.results.finished import load_run
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +185,9 @@ def test_predict_says_what_training_said(twincl, run, photos):
     issues = pd.read_csv(run / "label_issues.csv").set_index("file_name")
     said = predict(twincl, run, photos).set_index("file")
     assert (said.loc[issues.index, "predicted_label"] == issues["predicted_label"]).all()
-    same = issues[issues["predicted_label"] == issues["given_label"]]
-    confidence = said.loc[same.index, "confidence"]
-    np.testing.assert_allclose(confidence, same["label_quality"], atol=1e-3, err_msg="and is as sure of it")
+    judged = load_run(run)
+    sure = pd.Series(judged.class_probabilities.max(1), judged.table["file_name"])
+    np.testing.assert_allclose(said["confidence"], sure.loc[said.index], atol=1e-3, err_msg="and is as sure of it")
 
 
 def test_predict_images_of_another_size_and_kind(twincl, run, tmp_path, pictures):

@@ -45,3 +45,18 @@ def test_chunks_do_not_change_the_votes() -> None:
 def test_an_exact_copy_decides_with_one_neighbour() -> None:
     keys, labels = unit(30, 6, 2), torch.arange(30) % 5
     assert torch.equal(knn_votes(keys, keys, labels, 5, k=1).argmax(1), labels)
+
+
+@pytest.mark.parametrize("k", [1, 4, 500])
+def test_a_query_has_no_vote_of_its_own(k: int) -> None:
+    keys, labels = unit(12, 4, 3), torch.arange(12) % 3
+    keys[5], labels[5] = keys[4], labels[4]  # a copy may vote
+    votes = knn_votes(keys, keys, labels, 3, own=torch.arange(12), k=k)
+    for i in range(12):
+        others = torch.arange(12) != i
+        expected = knn_votes(keys[i : i + 1], keys[others], labels[others], 3, k=k)
+        torch.testing.assert_close(votes[i : i + 1], expected)
+    stranger = torch.full((12,), -1)
+    torch.testing.assert_close(
+        knn_votes(keys, keys, labels, 3, own=stranger, k=k), knn_votes(keys, keys, labels, 3, k=k)
+    )

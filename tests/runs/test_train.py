@@ -17,6 +17,7 @@ from twincl.data.images import load_images
 from twincl.data.read import read_dataset
 from twincl.errors import InputError, TrainingError
 from twincl.results.folder import CHECKPOINTS, CORRECTED, EVERYTHING, REPORT, SKIPPED
+from twincl.results.metrics import auroc
 from twincl.results.model_file import load_model
 from twincl.runs.listener import Silence
 from twincl.runs.train import train
@@ -101,8 +102,12 @@ def test_the_summary_is_complete_and_agrees_with_the_other_files(noisy, photos):
     assert summary["test_accuracy_last5_mean"] == pytest.approx(np.mean(accuracies))
     assert summary["test_accuracy_last5_std"] == pytest.approx(np.std(accuracies))
     common = lines[-1].keys() & summary.keys()
-    assert len(common) > 6
-    assert {key: summary[key] for key in common} == {key: lines[-1][key] for key in common}
+    judged = {
+        key for key in common if key.startswith(("noise_rate_e", "detection", "issue", "corrected", "suggestion"))
+    }
+    assert len(judged) == 7, "which epochs judge without the neighbours"
+    assert len(common - judged) > 2
+    assert {key: summary[key] for key in common - judged} == {key: lines[-1][key] for key in common - judged}
 
     table = pd.read_csv(run / "label_issues.csv")
     assert len(table) == summary["num_judged"] == 36
@@ -122,6 +127,8 @@ def test_the_summary_is_complete_and_agrees_with_the_other_files(noisy, photos):
     assert summary["noise_rate_actual"] == pytest.approx((table["given_label"] != true).mean())
     assert 0 < summary["noise_rate_actual"] <= 0.4
     assert summary["corrected_label_accuracy"] == pytest.approx((table["suggested_label"] == true).mean())
+    wrong = (table["given_label"] != true).to_numpy()
+    assert summary["detection_auroc"] == pytest.approx(auroc(table["label_quality"].to_numpy(), wrong), abs=0.01)
     assert set(table["given_label"]) | set(table["suggested_label"]) <= {"blue", "green", "red"}
 
 

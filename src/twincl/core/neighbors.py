@@ -19,16 +19,25 @@ def knn_votes(
     labels: Tensor,
     num_classes: int,
     *,
+    own: Tensor | None = None,
     k: int = 200,
     temperature: float = 0.1,
     chunk: int = 1024,
 ) -> Tensor:
     """Share of each class among the k nearest keys, weighted by exp(cosine / temperature), (N, K).
 
-    `labels` (M,) belong to the keys. k is cut to the number of keys. Besides the answer, memory is chunk x M.
+    `labels` (M,) belong to the keys. `own` (N,) is the place of each query among them, whose vote does not count, -1
+    where it has none; there must be another key. k is cut to the number of keys. Besides the answer, memory is
+    chunk x M.
     """
     votes = queries.new_zeros(len(queries), num_classes)
-    for part, share in zip(torch.split(queries, chunk), torch.split(votes, chunk), strict=True):
-        cosine, index = nearest(part, keys, min(k, len(keys)), chunk=chunk)
+    places = labels.new_full((len(queries),), -1) if own is None else own
+    parts = zip(*(torch.split(tensor, chunk) for tensor in (queries, places, votes)), strict=True)
+    for part, place, share in parts:
+        cosine, index = nearest(part, keys, min(k + 1, len(keys)), chunk=chunk)
+        cosine[index == place[:, None]] = float("-inf")
+        cosine[:, k:][cosine[:, :k].isfinite().all(1)] = float(
+            "-inf"
+        )  # no place of its own among the k nearest: one too many
         share.scatter_add_(1, labels[index], torch.softmax(cosine / temperature, dim=1))
     return votes

@@ -1,6 +1,6 @@
 """The outcome of a run as people say it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 CLEAN_BELOW = 0.03  # share flagged below which the labels are called clean
@@ -50,16 +50,12 @@ _TRUTHS = (
 )
 
 
-def against_truth(summary: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """Value, name and meaning of what can be said only because the true labels are known; empty where they are not.
-
-    The truth is known of the images trained on, so that the estimate beside it is the last epoch's, of the same images.
-    """
+def against_truth(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Value, name and meaning of what can be said only because the true labels are known; empty where they are not."""
     if summary.get("noise_rate_actual") is None:
         return []
-    known = {**summary, "noise_rate_estimate": metrics[-1].get("noise_rate_estimate") if metrics else None}
     return [
-        (percent(known[key], 1) if is_share else f"{known[key]:.4f}", name, meaning)
+        (percent(summary[key], 1) if is_share else f"{summary[key]:.4f}", name, meaning)
         for key, name, meaning, is_share in _TRUTHS
-        if known.get(key) is not None
+        if summary.get(key) is not None
     ]

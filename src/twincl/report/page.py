@@ -97,7 +97,7 @@ def compose(run: FinishedRun, sources: Sources) -> Report:
             estimate=noise_rate(run.table["clean_probability"].to_numpy(dtype=np.float64), flagged),
             held_out=int((run.table["split"] == "held_out").sum()),
             tested=accuracy_on_test(run.summary),
-            truths=against_truth(run.summary, run.metrics),
+            truths=against_truth(run.summary),
             suspects=with_neighbours(rows, given, suggested, flagged, run.embeddings),
             by_class=by_class,
             classes_shown=CLASSES,

@@ -14,8 +14,8 @@ class Judgement(NamedTuple):
     """Answers for N labels; all probabilities are calibrated without a true label."""
 
     given: Labels  # (N,)
-    label_quality: NDArray[np.float32]  # (N,) probability of the given label by the image alone: ranks, low is suspect
-    clean_probability: NDArray[np.float32]  # (N,) that the given label is right, knowing also how these labels err
+    label_quality: NDArray[np.float32]  # (N,) probability of the given label by all but itself: ranks, low is suspect
+    clean_probability: NDArray[np.float32]  # (N,) that the given label is right, knowing it and how these labels err
     suggested: Labels  # (N,) the most likely class, knowing both
     confidence: NDArray[np.float32]  # (N,) that the suggested label is right
     by_class: NDArray[np.float64]  # (K, K) expected number of images given label i whose class is j
@@ -46,7 +46,7 @@ def noise_rate(clean_probability: NDArray[np.floating], is_issue: NDArray[np.boo
 
 
 def judge_labels(calibrated: NDArray[np.float32], given: Labels, model: NoiseModel) -> Judgement:
-    """Judge N labels by the model's calibrated class probabilities (N, K)."""
+    """Judge N labels by calibrated class probabilities (N, K) that know nothing of them."""
     rows, classes = np.arange(len(given)), calibrated.shape[1]
     posterior = model.posterior(calibrated, given)
     suggested = posterior.argmax(1)

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
 from twincl.core.noise_model import NoiseModel, fit_noise_model
+from twincl.core.opinions import class_opinions
 from twincl.methods.method import Snapshot
 from twincl.results.issues import issue_table
 from twincl.results.judgement import Judgement, judge_labels
@@ -19,7 +21,8 @@ class Judged:
     """A judgement on images with their names; N images in the order of the user's data."""
 
     judgement: Judgement
-    model: NoiseModel
+    of_training: Judgement  # on the labels that were learned from alone
+    temperature: float  # that calibrates the classifier
     outputs: Outputs
     names: list[str]
     held_out: NDArray[np.bool_]  # (N,) never learned from
@@ -36,15 +39,20 @@ class Judged:
         )
 
 
-def judge_training(snapshot: Snapshot, given: NDArray[np.int64]) -> tuple[NoiseModel, Judgement]:
-    """Fit the noise model to the training labels, and judge these."""
-    probabilities = snapshot.probabilities.cpu().numpy()
-    model = fit_noise_model(probabilities, given)
-    return model, judge_labels(model.calibrated(probabilities), given, model)
+WITNESSES = 10_000  # training samples, at most, among which neighbours are looked for
 
 
-def judge_all(model: NoiseModel, data: Prepared, train: Snapshot, test: Snapshot | None) -> Judged:
-    """Judge the training images and those that were split off for testing."""
+def judge_quickly(snapshot: Snapshot, given: NDArray[np.int64]) -> tuple[NoiseModel, Judgement]:
+    """Judge the training labels by the classifier alone, as after every epoch."""
+    return _judge(snapshot.probabilities.cpu().numpy(), given)
+
+
+def judge_all(classifier: NoiseModel, data: Prepared, train: Snapshot, test: Snapshot | None) -> Judged:
+    """Judge the training images and those that were split off for testing, by classifier and neighbours.
+
+    `classifier` is the noise model of the training labels by the classifier alone. That of the judgement is fitted to
+    the training labels, too.
+    """
     parts: list[tuple[LabelledSet, Snapshot]] = [(data.train, train)]
     if data.held_out is not None and test is not None:
         parts.append((data.held_out, test))
@@ -54,12 +62,33 @@ def judge_all(model: NoiseModel, data: Prepared, train: Snapshot, test: Snapshot
     names = [name for labelled, _ in parts for name in labelled.names]
     held_out = np.repeat([False, True][: len(parts)], [len(labelled.rows) for labelled, _ in parts])
     raw = np.concatenate([snapshot.probabilities.cpu().numpy() for _, snapshot in parts])
-    calibrated = model.calibrated(raw[order])
     embeddings = np.concatenate([snapshot.embeddings.cpu().numpy() for _, snapshot in parts])
+    opinions = [_opinions(snapshot, train, data.train.labels) for _, snapshot in parts]
+    model, of_training = _judge(opinions[0], data.train.labels)
     return Judged(
-        judge_labels(calibrated, given, model),
-        model,
-        Outputs(rows[order], calibrated, embeddings[order]),
+        judge_labels(model.calibrated(np.concatenate(opinions)[order]), given, model),
+        of_training,
+        classifier.temperature,
+        Outputs(rows[order], classifier.calibrated(raw[order]), embeddings[order]),
         [names[row] for row in order],
         held_out[order],
     )
+
+
+def _judge(probabilities: NDArray[np.float32], given: NDArray[np.int64]) -> tuple[NoiseModel, Judgement]:
+    """Fit the noise model to labels, and judge these."""
+    model = fit_noise_model(probabilities, given)
+    return model, judge_labels(model.calibrated(probabilities), given, model)
+
+
+def _opinions(snapshot: Snapshot, train: Snapshot, given: NDArray[np.int64]) -> NDArray[np.float32]:
+    """What classifier and neighbours say of the images of `snapshot`, (N, K); neighbours are of the training set."""
+    count, device = len(given), train.embeddings.device
+    witnesses = torch.from_numpy(np.unique(np.linspace(0, count - 1, min(count, WITNESSES)).astype(np.int64)))
+    witnesses = witnesses.to(device)
+    own = torch.full((len(snapshot.embeddings),), -1, device=device)
+    if snapshot is train:
+        own[witnesses] = torch.arange(len(witnesses), device=device)
+    labels = torch.from_numpy(given).to(device)[witnesses]
+    found = class_opinions(snapshot.probabilities, snapshot.embeddings, train.embeddings[witnesses], labels, own)
+    return found.cpu().numpy()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from twincl.data.batches import Batches
 from twincl.runs.assemble import Training
-from twincl.runs.judge import Judged, judge_all, judge_training
+from twincl.runs.judge import Judged, judge_all, judge_quickly
 from twincl.runs.listener import Listener
 from twincl.runs.prepare import Prepared
 from twincl.runs.records import Record, epoch_record, final_metrics
@@ -61,7 +61,7 @@ def learn(
             )
         if last.snapshot is not None:
             assert last.clean_probability is not None
-            model, judgement = judge_training(last.snapshot, data.train.labels)
+            model, judgement = judge_quickly(last.snapshot, data.train.labels)
             warner.look(last.snapshot, data.train.labels, last.clean_probability)
         record = epoch_record(last, data, judgement if last.snapshot is not None else None, test)
         record["seconds"] = round(last.train_seconds + time.perf_counter() - start, 3)
@@ -70,5 +70,5 @@ def learn(
             after_epoch()
         tell.epoch(record, training.epochs)
     assert last.snapshot is not None
-    evaluated = final_metrics(data, judgement, last.snapshot, test) | {"warnings": warner.at_the_end()}
-    return judge_all(model, data, last.snapshot, test), evaluated
+    judged = judge_all(model, data, last.snapshot, test)
+    return judged, final_metrics(data, judged, last.snapshot, test) | {"warnings": warner.at_the_end()}

@@ -18,7 +18,7 @@ Record = dict[str, Any]
 
 
 def epoch_record(epoch: Epoch, data: Prepared, judgement: Judgement | None, test: Snapshot | None) -> Record:
-    """The line of metrics.jsonl; `judgement` is of the training labels, where the epoch ended with one."""
+    """The line of metrics.jsonl; `judgement` is of the training labels by the classifier, where the epoch has one."""
     record: Record = {"epoch": epoch.number, "lr": epoch.learning_rate, "loss": sum(epoch.losses.values())}
     record |= {f"loss_{name}": value for name, value in epoch.losses.items()}
     truth, given = data.evaluation.truth, data.train.labels
@@ -38,7 +38,7 @@ def epoch_record(epoch: Epoch, data: Prepared, judgement: Judgement | None, test
     return record
 
 
-def final_metrics(data: Prepared, judgement: Judgement, snapshot: Snapshot, test: Snapshot | None) -> Record:
+def final_metrics(data: Prepared, judged: Judged, snapshot: Snapshot, test: Snapshot | None) -> Record:
     """What evaluation says at the end: k-NN accuracy, and detection where the truth is known."""
     truth, evaluation = data.evaluation.truth, data.evaluation
     metrics: Record = {"knn_accuracy": None}
@@ -46,7 +46,7 @@ def final_metrics(data: Prepared, judgement: Judgement, snapshot: Snapshot, test
         neighbours = data.train.labels if truth is None else truth
         metrics["knn_accuracy"] = knn_accuracy(snapshot, neighbours, test, evaluation.labels)
     if truth is not None:
-        metrics |= detection(judgement, truth)
+        metrics |= detection(judged.of_training, truth)
     return metrics
 
 
@@ -79,10 +79,10 @@ def summarise(config: Config, data: Prepared, history: list[Record], judged: Jud
         "test_accuracy_last5_std": deviation,
         **evaluated,
         "num_label_issues": int(judgement.is_issue.sum()),
-        "noise_rate_estimate": history[-1]["noise_rate_estimate"],
+        "noise_rate_estimate": judged.of_training.noise_rate,
         "noise_rate_by_class": dict(zip(data.classes, (1 - np.diag(shares)).round(4).tolist(), strict=True)),
         "transition_matrix": shares.round(4).tolist(),
-        "temperature": round(judged.model.temperature, 4),
+        "temperature": round(judged.temperature, 4),
         "train_seconds": round(seconds, 2),
         "samples_per_second": round(steps * (config.optim.batch_size or 1) / max(seconds, 1e-9), 1),
         "twincl_version": __version__,

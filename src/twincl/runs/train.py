@@ -72,7 +72,7 @@ def train(
             if ranks.first:
                 run_folder.write_issues(output, judged.table(data.classes))
                 save_outputs(output, judged.outputs)
-                save_model(output, training.state.net, describe_model(config, data, judged.model.temperature))
+                save_model(output, training.state.net, describe_model(config, data, judged.temperature))
                 write_json(output / run_folder.SUMMARY, summary)
                 save_checkpoint(output / run_folder.CHECKPOINTS, training.state, history)  # last: all is there
         ranks.barrier()
