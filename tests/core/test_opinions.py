@@ -25,7 +25,7 @@ def test_the_product_of_both(count: int, monkeypatch: pytest.MonkeyPatch) -> Non
     k = max(1, count // (2 * K))
     votes = knn_votes(embeddings, embeddings, labels, K, own=torch.arange(count), k=k)
     for i in range(count):
-        weights = [float(probabilities[i, c]) * (float(votes[i, c]) + FLOOR) for c in range(K)]
+        weights = [float(probabilities[i, c]) * (float(votes[i, c]) + FLOOR / K) for c in range(K)]
         assert found[i].tolist() == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-4)
 
 

@@ -12,7 +12,7 @@ from twincl.core.mixture import row_blocks
 from twincl.core.neighbors import knn_votes
 
 NEIGHBOURS = 200  # that vote, at most half the mean size of a class among the keys
-FLOOR = 0.01  # added to every share of votes, so that no class is impossible
+FLOOR = 0.1  # of an even share: added to every share of votes, so that no class is impossible
 
 
 def class_opinions(probabilities: Tensor, embeddings: Tensor, keys: Tensor, labels: Tensor, own: Tensor) -> Tensor:
@@ -25,6 +25,6 @@ def class_opinions(probabilities: Tensor, embeddings: Tensor, keys: Tensor, labe
     k = max(1, min(NEIGHBOURS, len(keys) // (2 * classes)))
     answer = torch.empty_like(probabilities)
     for rows, p, v, place in row_blocks(classes, answer, probabilities, embeddings, own):
-        joint = p * (knn_votes(v, keys, labels, classes, own=place, k=k) + FLOOR)
+        joint = p * (knn_votes(v, keys, labels, classes, own=place, k=k) + FLOOR / classes)
         torch.div(joint, joint.sum(1, keepdim=True), out=rows)
     return answer

@@ -39,7 +39,7 @@ class Judged:
         )
 
 
-WITNESSES = 10_000  # training samples, at most, among which neighbours are looked for
+WITNESSES, WITNESSES_PER_CLASS = 10_000, 100  # training samples among which neighbours are looked for, at most
 
 
 def judge_quickly(snapshot: Snapshot, given: NDArray[np.int64]) -> tuple[NoiseModel, Judgement]:
@@ -83,9 +83,9 @@ def _judge(probabilities: NDArray[np.float32], given: NDArray[np.int64]) -> tupl
 
 def _opinions(snapshot: Snapshot, train: Snapshot, given: NDArray[np.int64]) -> NDArray[np.float32]:
     """What classifier and neighbours say of the images of `snapshot`, (N, K); neighbours are of the training set."""
-    count, device = len(given), train.embeddings.device
-    witnesses = torch.from_numpy(np.unique(np.linspace(0, count - 1, min(count, WITNESSES)).astype(np.int64)))
-    witnesses = witnesses.to(device)
+    device, classes = train.embeddings.device, train.probabilities.shape[1]
+    count = min(len(given), max(WITNESSES, WITNESSES_PER_CLASS * classes))
+    witnesses = torch.from_numpy(np.unique(np.linspace(0, len(given) - 1, count).astype(np.int64))).to(device)
     own = torch.full((len(snapshot.embeddings),), -1, device=device)
     if snapshot is train:
         own[witnesses] = torch.arange(len(witnesses), device=device)
