@@ -89,7 +89,7 @@ class AugmentSettings(Section):
 class OptimSettings(Section):
     """Stochastic gradient descent and its schedule."""
 
-    epochs: Count | None = None  # None: 40, of feature vectors 20, or 12 from 25,000 on
+    epochs: Count | None = None  # None: 40, of feature vectors 20, or 10 from 25,000 on
     batch_size: Annotated[int, Field(ge=2)] | None = None  # of all devices together
     steps_per_epoch: Count | None = None  # at most so many, on a sample balanced by given label; None: all images
     estep: Literal["all", "sample"] = "all"  # after an epoch judge every image, or those that the next one learns from

@@ -91,7 +91,7 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
     ),
     "epochs": (
         "optim.epochs",
-        Annotated[int | None, typer.Option(help="Passes over the data.  [default: 40; embeddings 20, or 12 for many]")],
+        Annotated[int | None, typer.Option(help="Passes over the data.  [default: 40; embeddings 20, or 10 for many]")],
     ),
     "batch_size": (
         "optim.batch_size",

@@ -27,5 +27,5 @@ def lay_out(embeddings: NDArray[np.float32], *, seed: int, limit: int = LIMIT) -
     if len(rows) < LEAST or sample.shape[1] < 2 or sample.std(0).max() < 1e-9:
         return None
     reduced = PCA(min(50, *sample.shape), random_state=seed).fit_transform(sample)
-    points = TSNE(perplexity=min(30, (len(rows) - 1) / 3), random_state=seed).fit_transform(reduced)
+    points = TSNE(perplexity=min(30, (len(rows) - 1) / 3), max_iter=500, random_state=seed).fit_transform(reduced)
     return Layout(rows, points)

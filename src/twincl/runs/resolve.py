@@ -112,7 +112,7 @@ def default_epochs(shape: tuple[int, ...], count: int) -> int:
     """40 for images; feature vectors need fewer, and many of them fewer still."""
     if len(shape) == 3:
         return 40
-    return 20 if count < 25_000 else 12
+    return 20 if count < 25_000 else 10
 
 
 def default_batch_size(shape: tuple[int, ...], count: int) -> int:
