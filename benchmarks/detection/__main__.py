@@ -83,13 +83,17 @@ def _table(rows: list[Row], seed: int) -> str:
             for _, own, other, margin in COLUMNS:
                 cells += [_number(ours[own]), _number(theirs[other])] + ([_number(theirs[margin])] if margin else [])
             cells += [_number(ours["suggestion_calibration_error"])]
-            cells += [f"{ours['processor_seconds']:.0f}", f"{theirs['processor_seconds']:.0f}"]
+            cells += [_seconds(ours["processor_seconds"]), _seconds(theirs["processor_seconds"])]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
 
 
 if __name__ == "__main__":
