@@ -51,7 +51,7 @@ def main() -> None:
     bins = [i / 50 for i in range(51)]
     right.hist(quality[~wrong], bins=bins, color=BLUE, alpha=0.75, label="right labels")
     right.hist(quality[wrong], bins=bins, color=ORANGE, alpha=0.75, label="wrong labels")
-    right.set(xlabel="label quality (posterior of the given label)", ylabel="training images", yscale="log")
+    right.set(xlabel="label quality (probability of the given label)", ylabel="training images", yscale="log")
     right.set_title("Telling right labels from wrong ones")
     right.legend(frameon=False, loc="upper center")
 

@@ -47,6 +47,8 @@ def main() -> None:
         return Cell("images", f"{name}-{method}-seed{seed}", settings)
 
     names = [name for name, (path, _, _) in data.items() if path]
+    if not names:
+        parser.error("say where images are: --cifar10 FOLDER, --fashion FOLDER")
     cells = {(n, m, s): cell(n, m, s) for n in names for s in arguments.seeds for m in METHODS}
     found = run_cells(cells.values(), arguments.processes)
     lines = [f"# TCL and cross-entropy on real images ({datetime.now(UTC):%Y-%m-%d})", ""]

@@ -41,8 +41,6 @@ CIFAR = Published(
         "TCL": (95.0, 93.9, 92.5, 89.4, 92.6, 92.7, 78.0, 73.3, 65.0, 54.5, 67.7),
     },
 )
-# the deviations printed below TCL, in the order of its columns; none below the averages
-CIFAR_DEVIATIONS = (0.1, 0.1, 0.2, 0.2, 0.1, None, 0.2, 0.2, 0.3, 0.5, None)
 
 PLUS = Published(
     "Comparisons with SOTAs under low label noise",

@@ -150,8 +150,8 @@ def _details(scale: Scale, table: Table) -> list[str]:
         "## Everything measured",
         "",
         "Headline as above. Pooled: the last five epochs of all runs together. Best epoch: chosen by the test set, so",
-        "no result, only there beside papers that print it. AUROC: of ranking wrong labels first. r: the largest class",
-        "over the smallest.",
+        "no result, only there beside papers that print it. AUROC: of ranking wrong labels first, by classifier and",
+        "neighbours at the end; of w: by the E-step. r: the largest class over the smallest.",
         "",
         *_markdown(heads, body),
     ]

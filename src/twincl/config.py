@@ -1,6 +1,6 @@
 """Typed, frozen, validated configuration: preset, then YAML file, then flags; the resolved one is saved with the run.
 
-This module and `run` are the edge: below them code takes plain arguments. A field that is None is chosen by the
+This module and `runs` are the edge: below them code takes plain arguments. A field that is None is chosen by the
 run from the data and the device; `config.yaml` of a run holds what was chosen.
 """
 

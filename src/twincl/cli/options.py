@@ -108,7 +108,9 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
         "data.img_size",
         Annotated[
             int | None,
-            typer.Option(help="Side in pixels.  [default: as the images are, at most 64 on CPU, 224 on GPU]"),
+            typer.Option(
+                help="Side in pixels.  [default: arrays and files up to 96 as they are, else 64 on CPU, 224 on GPU]"
+            ),
         ],
     ),
     "augment": (
@@ -137,7 +139,7 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
         "data.true_labels",
         Annotated[
             str | None,
-            typer.Option(metavar="FILE[:KEY]", help="True labels, for evaluation only: npy in data order or CSV."),
+            typer.Option(metavar="FILE[:KEY]", help="True labels, for evaluation only: files as for --labels."),
         ],
     ),
     "noise": ("noise.type", NoiseType),

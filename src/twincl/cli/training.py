@@ -33,7 +33,8 @@ def clean(
     """Find and fix the wrong labels of DATA: train on all of it, then report, corrections and the worst labels.
 
     RUN then holds report.html to look at, label_issues.csv (every label, the most suspect first),
-    corrected_labels.csv and the trained model. No label is held out unless --holdout or --test asks for it.
+    corrected_labels.csv and the trained model. Nothing is held out unless --holdout asks for it; a test split of DATA
+    is only tested on.
 
     \b
     Examples:
@@ -78,7 +79,7 @@ def train(
     set_: opt.Set = None,
     **flags: Any,
 ) -> None:
-    """Train a classifier on DATA and judge every label of it.
+    """Train a classifier on DATA and judge every label that is not a test split's.
 
     RUN then holds label_issues.csv (the most suspect label first), the model, metrics and a summary.
     Without test data a fifth is held out for testing.
@@ -116,7 +117,7 @@ def finetune(
     force: opt.Force = False,
     set_: opt.Set = None,
 ) -> None:
-    """TCL+: go on from a finished RUN, learning with mixup from the labels that it judged clean.
+    """TCL+: go on from a finished RUN, learning with mixup from the labels that its E-step trusts.
 
     The new folder holds all that a training leaves; every label is judged anew.
 

@@ -2,7 +2,7 @@
 
 A label y is taken as drawn from the unseen true class z: y ~ T[z, .], z ~ p_t(. | x), where p_t are the class
 probabilities at a temperature t. T (K, K) and t are fitted to the given labels; no true label is needed. Bayes' rule
-then weighs what the network sees against how the labels at hand tend to err: q(z | x, y) ~ p_t(z | x) T[z, y].
+then weighs what is known of the sample against how the labels at hand tend to err: q(z | x, y) ~ p_t(z | x) T[z, y].
 
 t stays close to one unless the labels speak clearly against it. Uniform noise looks much like timid predictions, so
 where labels are few or mostly wrong the likelihood hardly tells the two apart.
@@ -32,14 +32,14 @@ class NoiseModel(NamedTuple):
     temperature: float  # below one where the class probabilities are too timid
 
     def calibrated(self, probabilities: NDArray[np.floating]) -> NDArray[np.float32]:
-        """p_t(z | x), (N, K), from class probabilities: the class when only the image is known."""
+        """p_t(z | x), (N, K), from class probabilities: the class when all but its own label is known."""
         answer = np.empty(probabilities.shape, np.float32)
         for rows in _blocks(probabilities.shape):
             answer[rows] = _tempered(_log(probabilities[rows]), self.temperature)
         return answer
 
     def posterior(self, calibrated: NDArray[np.floating], given: Labels) -> NDArray[np.float32]:
-        """q(z | x, y), (N, K), from p_t: the class when both the image and its label are known."""
+        """q(z | x, y), (N, K), from p_t: the class when its label is known, too."""
         answer = np.empty(calibrated.shape, np.float32)
         for rows in _blocks(calibrated.shape):
             joint = calibrated[rows] * self.transition.T[given[rows]]

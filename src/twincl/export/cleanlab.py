@@ -16,7 +16,7 @@ _README = """\
 | file | what is in it |
 | --- | --- |
 | `labels.npy` | (N,) the given labels as class numbers |
-| `pred_probs.npy` | (N, K) the run's class probabilities |
+| `pred_probs.npy` | (N, K) the classifier's calibrated class probabilities |
 | `features.npy` | (N, D) the run's embeddings |
 | `class_names.json` | the K class names |
 | `files.txt` | the N file names, one a line (a line break in a name is written as \\n) |

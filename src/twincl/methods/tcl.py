@@ -32,7 +32,7 @@ class TCLSettings:
 
     tau: Annotated[float, Gt(0)] = 0.25  # temperature of the contrastive loss, and sigma where that is "tau"
     sigma: Literal["tau", "per_class", "per_class_eq6"] = "tau"  # sigma_k: fixed, Eq. 4 in Eq. 5, Eq. 4 in Eq. 6
-    detector: Literal["ood", "loss", "knn"] = "ood"  # what judges labels: Eq. 7, DivideMix's loss, MOIT's neighbours
+    detector: Literal["ood", "loss", "knn"] = "ood"  # what w is fitted to: Eq. 7, DivideMix's loss, MOIT's votes
     gmm_scope: Literal["auto", "global", "per_class"] = "auto"  # auto: per class from 50 classes of 100 samples on
     gmm_score: Literal["log_odds", "posterior"] = "log_odds"  # what of Eq. 7 the two components are fitted to
     gmm_rescale: bool = True  # bring scores to [0, 1] before the two-component fit; losses always are

@@ -95,7 +95,7 @@ def write_metrics(folder: Path, history: list[dict[str, Any]]) -> None:
 
 
 def write_issues(folder: Path, table: pd.DataFrame) -> None:
-    """`label_issues.csv`: one row a training image, the most suspect first."""
+    """`label_issues.csv`: one row a judged image, the most suspect first."""
     write_table(folder / ISSUES, table)
 
 

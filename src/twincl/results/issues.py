@@ -18,10 +18,10 @@ def issue_table(
     """One row for each judged image, the most suspect first; cleanlab's column names and direction.
 
     `index` is `rows`, the image's place in the user's data. `label_quality` ranks, low is suspect. `is_label_issue`
-    says that the most likely class, knowing image and label, is not the given one; `suggested_label` is that class and
-    `suggestion_confidence` the probability that it is right; `clean_probability` is that of the given label.
-    `predicted_label` is what the classifier says of the image. `split` tells images that were learned from and those
-    that were held out.
+    says that the most likely class, knowing image, neighbours and label, is not the given one; `suggested_label` is
+    that class and `suggestion_confidence` the probability that it is right; `clean_probability` is that of the given
+    label. `predicted_label` is what the classifier says of the image. `split` tells images that were learned from and
+    those that were held out.
     """
     class_names = np.asarray(classes, dtype=object)
     table = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Numbers about a run. True labels enter here and in no other computation."""
+"""Numbers about a run. True labels enter here, and above in `runs`, but nothing that learns or judges."""
 
 from typing import Any
 

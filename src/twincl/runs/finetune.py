@@ -1,6 +1,6 @@
-"""TCL+ (specification of the paper's second stage): a finished run goes on from its own verdict on the labels.
+"""TCL+ (specification of the paper's second stage): a finished run goes on from what its E-step says of the labels.
 
-Either only labels that were judged clean are learned from, as the paper says, or all samples under labels that the
+Either only labels that it trusts are learned from, as the paper says, or all samples under labels that the
 mixture is sure of, as the released code does.
 """
 

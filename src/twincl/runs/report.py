@@ -8,11 +8,11 @@ from twincl.files import atomic_path, refuse_existing
 from twincl.report.duplicates import Group, conflicting_duplicates
 from twincl.report.page import Report, Sources, compose
 from twincl.results.finished import FinishedRun, load_run
+from twincl.results.folder import FIGURES, REPORT
 from twincl.results.judged_data import judged_data
 from twincl.runs.pictures import Pictures
 from twincl.runs.prepare import Progress
 
-REPORT, FIGURES = "report.html", "figures"
 MOST = 200_000  # samples that are compared for duplicates
 
 
