@@ -39,14 +39,18 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose name begins like this")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--render", action="store_true", help="train nothing, write the table")
     arguments = parser.parse_args()
-    rows = digits_rows()
-    rows += fashion_rows(arguments.fashion) if arguments.fashion else []
-    rows += human_rows(arguments.cifar10, arguments.cifar10n) if arguments.cifar10 and arguments.cifar10n else []
+    nowhere = Path()
+    fashion = fashion_rows(arguments.fashion or nowhere)
+    human = human_rows(arguments.cifar10 or nowhere, arguments.cifar10n or nowhere)
+    rows = [*digits_rows(), *fashion, *human]
+    possible = digits_rows() + (fashion if arguments.fashion else [])
+    possible += human if arguments.cifar10 and arguments.cifar10n else []
 
     missing = [
         (row, rival)
-        for row in rows
+        for row in ([] if arguments.render else possible)
         for rival in RIVALS
         if row.name.startswith(arguments.only) and not cell_file(row.name, rival, arguments.seed).is_file()
     ]
