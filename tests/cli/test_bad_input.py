@@ -273,6 +273,7 @@ def test_some_broken_images_are_left_out_and_listed(twincl, photos, tmp_path):
     assert "4 images could not be decoded and are left out: " in outcome.out
     assert "blue/cut.png (" in outcome.out
     assert "and 1 more in skipped_images.csv" in outcome.out
+    assert f"one file of {tmp_path / 'data'} passed over: " in outcome.out, "notes.txt"
     skipped = pd.read_csv(tmp_path / "run" / "skipped_images.csv")
     assert skipped["file_name"].tolist() == ["blue/cut.png", "blue/empty.jpg", "blue/odd.gif", "red/text.png"]
     assert skipped["reason"].str.len().gt(3).all()
@@ -325,6 +326,7 @@ def test_mixed_sizes_and_modes(twincl, pictures, tmp_path):
     assert (outcome.code, outcome.err) == (0, "")
     assert "24 training images of 16x16x3 in 3 classes" in outcome.out
     assert "could not be decoded" not in outcome.out
+    assert "passed over" not in outcome.out
     outcome = twincl("predict", tmp_path / "run", tmp_path / "data")
     assert len(outcome.out.splitlines()) == 31
 

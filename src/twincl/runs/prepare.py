@@ -60,6 +60,7 @@ class Prepared:
     classes: tuple[str, ...]
     augment_hint: str
     broken: list[tuple[str, str]]  # image and reason
+    ignored: int = 0  # files of the data that are no images of it
 
 
 def prepare(config: Config, device: torch.device, progress: Progress = None) -> Prepared:
@@ -96,7 +97,7 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
         noisy = corrupt(train.labels, len(labels.classes), noise, config.seed, train.images)
         train = replace(train, labels=noisy)
     _check_classes(train.labels, labels.classes, settings.min_class_size)
-    return Prepared(train, held_out, evaluation, labels.classes, raw.augment_hint, broken)
+    return Prepared(train, held_out, evaluation, labels.classes, raw.augment_hint, broken, raw.ignored)
 
 
 def prepare_all(

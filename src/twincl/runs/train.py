@@ -151,6 +151,9 @@ def _describe(config: Config, data: Prepared, ranks: Ranks, tell: Listener) -> N
         f"batch {config.optim.batch_size}{shared}, peak learning rate {config.optim.lr:g}, "
         f"{'bfloat16' if config.amp else 'float32'} on {config.device}"
     )
+    if data.ignored:
+        files = "one file" if data.ignored == 1 else f"{data.ignored} files"
+        tell.note(f"{files} of {config.data.path} passed over: hidden, no image, or of no known split")
     if data.broken:
         listed = "; ".join(f"{name} ({reason})" for name, reason in data.broken[:3])
         more = f" and {len(data.broken) - 3} more in {run_folder.SKIPPED}" if len(data.broken) > 3 else ""
