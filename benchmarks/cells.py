@@ -22,6 +22,7 @@ from twincl.results.finished import FinishedRun, load_run
 from twincl.results.folder import CHECKPOINTS, SUMMARY, environment
 from twincl.results.metrics import imbalance_ratio
 from twincl.runs.finetune import finetune_config
+from twincl.runs.predict import evaluate
 from twincl.runs.train import train
 from twincl.training.checkpoint import find_checkpoints, remove_checkpoints
 
@@ -34,7 +35,8 @@ CURVES = ("test_accuracy", "test_accuracy_top5", "detection_auroc", "detection_a
 class Cell:
     """A training: its name in the table, its preset, its settings.
 
-    These, and what it goes on from, say which training it is; not the table that shows it, nor where the data lie.
+    These, and what it goes on from, say which training it is; not the table that shows it, nor where the data lie, nor
+    what else it is tested on.
     """
 
     table: str
@@ -44,6 +46,7 @@ class Cell:
     places: dict[str, str] = field(default_factory=dict)  # settings that name files of the data
     after: "Cell | None" = None  # the first stage of TCL+
     runs: str | None = None  # folder in `RUNS` where the run is kept and goes on; None: only the result is kept
+    also_tested: dict[str, str] = field(default_factory=dict)  # other test data by name, for the finished model
 
     @property
     def key(self) -> str:
@@ -165,9 +168,16 @@ def _measured(cell: Cell, folder: Path) -> dict[str, Any]:
         **({"after": cell.after.key} if cell.after else {}),
         "summary": summary,
         "imbalance": _imbalance(run),
+        **({"also_tested": _also_tested(cell, folder)} if cell.also_tested else {}),
         "curves": {key: values for key, values in curves.items() if any(value is not None for value in values)},
         "environment": about,
     }
+
+
+def _also_tested(cell: Cell, folder: Path) -> dict[str, dict[str, float]]:
+    """Accuracies of the finished model on other data, by their name."""
+    found = {name: evaluate(folder, data, device="cpu") for name, data in cell.also_tested.items()}
+    return {name: {key: one[key] for key in ("accuracy", "accuracy_top5") if key in one} for name, one in found.items()}
 
 
 def _imbalance(run: FinishedRun) -> dict[str, float | None]:

@@ -26,7 +26,7 @@ from twincl.errors import InputError, Stopped
 from twincl.files import write_text
 from twincl.report.theme import LIGHT
 
-DATA = ("cifar100", "webvision", "clothing1m", "fashion", "weights")
+DATA = ("cifar100", "webvision", "ilsvrc12", "clothing1m", "fashion", "weights")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

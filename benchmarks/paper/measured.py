@@ -17,10 +17,11 @@ class Measured:
 
     measure: str
     results: list[dict[str, Any]]
+    tested_on: str | None = None  # other data than the training's own, looked at after the last epoch
 
     @property
     def values(self) -> list[float]:
-        """One a run: the mean of its last five epochs, of k-NN the accuracy at the end. This is the headline."""
+        """One a run: the mean of its last five epochs; of k-NN and on other data the accuracy at the end."""
         return [sum(run) / len(run) for run in self._last()]
 
     @property
@@ -48,6 +49,9 @@ class Measured:
         return [run[-LAST:] for run in self._runs()]
 
     def _runs(self) -> list[list[float]]:
+        if self.tested_on:
+            other = [result.get("also_tested", {}).get(self.tested_on, {}) for result in self.results]
+            return [[100 * found[self.measure]] for found in other if self.measure in found]
         if self.measure == "knn_accuracy":
             return [[100 * value] for value in self.said("knn_accuracy")]
         return [[100 * value for value in run if value is not None] for run in self.curves(self.measure)]
@@ -56,7 +60,8 @@ class Measured:
 def measured(scale: Scale, table: Table, row: Row, column: Column) -> Measured:
     """Everything that was run there."""
     found = [find_result(cell(scale, table.name, row.variant, column, seed)) for seed in SEEDS]
-    return Measured(column.measure, [result for result in found if result])
+    tested_on = None if column.data == column.trained_on else column.data
+    return Measured(column.measure, [result for result in found if result], tested_on)
 
 
 def averages(scale: Scale, table: Table, row: Row, columns: list[Column]) -> list[float]:

@@ -49,7 +49,7 @@ SCALES = {
         200,
         {},
         "the paper's own scale, all training images, PreAct ResNet-18, 200 epochs, preset `paper`",
-        frozenset({"cifar10", "cifar100", "cifar10n", "webvision", "clothing1m", "fashion"}),
+        frozenset({"cifar10", "cifar100", "cifar10n", "webvision", "ilsvrc12", "clothing1m", "fashion"}),
     ),
     "mini": Scale(
         "mini",
@@ -81,12 +81,20 @@ class Column:
     @property
     def key(self) -> str:
         """As in `published.py`."""
-        return self.training + (f"-{self.part}" if self.part else "")
+        return self._with_noise(self.data) + (f"-{self.part}" if self.part else "")
+
+    @property
+    def trained_on(self) -> str:
+        """The data of the training; models of WebVision are also tested on ILSVRC12."""
+        return "webvision" if self.data == "ilsvrc12" else self.data
 
     @property
     def training(self) -> str:
         """The part of a cell's name that says what it was trained on."""
-        return self.data + (f"-{self.noise}{self.rate or ''}" if self.noise else "")
+        return self._with_noise(self.trained_on)
+
+    def _with_noise(self, data: str) -> str:
+        return data + (f"-{self.noise}{self.rate or ''}" if self.noise else "")
 
     @property
     def title(self) -> str:
@@ -101,7 +109,7 @@ class Column:
 
     def places(self, at: Mapping[str, str | None]) -> dict[str, str] | None:
         """Settings that say where the data lie, by what is `at` hand; None where something is missing."""
-        folder = at.get("cifar10" if self.data == "cifar10n" else self.data)
+        folder = at.get("cifar10" if self.data == "cifar10n" else self.trained_on)
         if not folder or (self.data == "clothing1m" and not at.get("weights")):
             return None
         settings = {"data.path": folder}
@@ -169,8 +177,8 @@ def tables(scale: Scale) -> dict[str, Table]:
             (
                 Column("webvision", part="top1"),
                 Column("webvision", measure="test_accuracy_top5", part="top5"),
-                Column("ilsvrc12", part="top1"),
-                Column("ilsvrc12", measure="test_accuracy_top5", part="top5"),
+                Column("ilsvrc12", measure="accuracy", part="top1"),
+                Column("ilsvrc12", measure="accuracy_top5", part="top5"),
             ),
         ),
         Table("clothing1m", "Real noise: Clothing1M", (rows[0], _TCL), (Column("clothing1m"),)),
@@ -225,7 +233,7 @@ def cell(
     chosen = VARIANTS[variant]
     if not chosen.labels:
         column = Column(column.data)
-    preset = chosen.preset or (column.data if column.data in ("webvision", "clothing1m") else scale.preset)
+    preset = chosen.preset or (column.trained_on if column.trained_on in ("webvision", "clothing1m") else scale.preset)
     settings = scale.settings | column.settings | in_proportion(preset, scale.epochs) | chosen.settings
     settings |= ensemble_momentum(variant, column.data, column.noise) | {"seed": seed}
     after = None
@@ -242,6 +250,7 @@ def cell(
         places=column.places(at) or {},
         after=after,
         runs=f"paper/{scale.name}",
+        also_tested={"ilsvrc12": other} if column.trained_on == "webvision" and (other := at.get("ilsvrc12")) else {},
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -203,6 +203,33 @@ def test_two_stages_are_trained_kept_and_shared(
     paper.main(["--table", "plus", *asked])
     assert trained == [first, second, first, second]
     assert json.loads(paper.cell("tcl+").file.read_text())["curves"] == plus["curves"]
+
+
+def test_a_finished_model_is_tested_on_other_data_too(paper: Paper, photos: Path) -> None:
+    cell = replace(paper.cell("cross-entropy", cifar10=str(photos)), also_tested={"elsewhere": str(photos)})
+    assert cell.key == paper.cell("cross-entropy").key
+    result = paper.cells.run_cell(cell)
+    assert result["also_tested"].keys() == {"elsewhere"}
+    assert 0 <= result["also_tested"]["elsewhere"]["accuracy"] <= 1
+
+
+def test_ilsvrc_is_another_test_of_what_webvision_taught(paper: Paper) -> None:
+    from benchmarks.paper.measured import measured
+
+    scale, at = paper.tables.SCALES["paper"], {"webvision": "web", "ilsvrc12": "val"}
+    table = paper.tables.tables(scale)["webvision"]
+    (cell,) = paper.tables.table_cells(scale, table, 0, at)
+    assert (cell.preset, cell.places, cell.also_tested) == ("webvision", {"data.path": "web"}, {"ilsvrc12": "val"})
+    cell.file.parent.mkdir(parents=True)
+    curves = {"test_accuracy": [0.1, 0.5], "test_accuracy_top5": [0.6, 0.8]}
+    also = {"ilsvrc12": {"accuracy": 0.4, "accuracy_top5": 0.7}}
+    result = {"name": cell.name, "summary": {"seed": 0}, "curves": curves}
+    cell.file.write_text(json.dumps(result | {"also_tested": also}))
+    found = [measured(scale, table, table.rows[0], column).values for column in table.columns]
+    assert [round(value[0]) for value in found] == [30, 70, 40, 70]
+    cell.file.write_text(json.dumps(result))
+    found = [measured(scale, table, table.rows[0], column).values for column in table.columns]
+    assert [len(value) for value in found] == [1, 1, 0, 0], "it was not at hand"
 
 
 def test_a_stopped_cell_goes_on_inside(
