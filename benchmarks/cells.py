@@ -176,7 +176,7 @@ def _measured(cell: Cell, folder: Path) -> dict[str, Any]:
 
 def _also_tested(cell: Cell, folder: Path) -> dict[str, dict[str, float]]:
     """Accuracies of the finished model on other data, by their name."""
-    found = {name: evaluate(folder, data, device="cpu") for name, data in cell.also_tested.items()}
+    found = {name: evaluate(folder, data) for name, data in cell.also_tested.items()}
     return {name: {key: one[key] for key in ("accuracy", "accuracy_top5") if key in one} for name, one in found.items()}
 
 

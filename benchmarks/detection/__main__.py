@@ -42,10 +42,11 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="train nothing, write the table")
     arguments = parser.parse_args()
     nowhere = Path()
+    digits = digits_rows()
     fashion = fashion_rows(arguments.fashion or nowhere)
     human = human_rows(arguments.cifar10 or nowhere, arguments.cifar10n or nowhere)
-    rows = [*digits_rows(), *fashion, *human]
-    possible = digits_rows() + (fashion if arguments.fashion else [])
+    rows = [*digits, *fashion, *human]
+    possible = digits + (fashion if arguments.fashion else [])
     possible += human if arguments.cifar10 and arguments.cifar10n else []
 
     missing = [

@@ -15,6 +15,8 @@ from twincl.results.judgement import Judgement, judge_labels
 from twincl.results.outputs import Outputs
 from twincl.runs.prepare import LabelledSet, Prepared
 
+WITNESSES, WITNESSES_PER_CLASS = 10_000, 100  # training samples among which neighbours are looked for, at most
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -37,9 +39,6 @@ class Judged:
             held_out=self.held_out,
             classes=classes,
         )
-
-
-WITNESSES, WITNESSES_PER_CLASS = 10_000, 100  # training samples among which neighbours are looked for, at most
 
 
 def judge_quickly(snapshot: Snapshot, given: NDArray[np.int64]) -> tuple[NoiseModel, Judgement]:
