@@ -171,6 +171,10 @@ def join(device_type: str) -> Iterator[Ranks]:
         return
     import torch
     import torch.distributed as dist
+
+    # its functions keep the group of the moment they are defined at; DDP imports it, and a group that is kept so ends
+    # with the interpreter, where a thread of gloo that still holds a tensor aborts the process
+    import torch.distributed.nn
     from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 

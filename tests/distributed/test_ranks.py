@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -93,6 +94,32 @@ def test_a_rank_that_fails_ends_and_the_one_that_waits_for_it_is_told(group):
             process.kill()
     assert [process.returncode for process in processes] == [7, 1], said
     assert "sentence: another process of this training has ended" in said[1]
+
+
+PARTING = """
+import sys, torch
+from pathlib import Path
+from twincl.nets.replicas import Replica
+from twincl.ranks import join
+def step():
+    Replica(torch.nn.Linear(3, 2))(torch.ones(4, 3)).sum().backward()
+with join("cpu") as ranks:
+    step()
+    together = [task.read_text() for task in Path("/proc/self/task").glob("*/comm")]
+apart = [task.read_text() for task in Path("/proc/self/task").glob("*/comm")]
+sys.exit([any("gloo" in name for name in names) for names in (together, apart)] != [True, False])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the names of threads are read from Linux's /proc")
+def test_no_thread_of_the_group_outlives_it(group):
+    processes = group(2, [sys.executable, "-c", PARTING])
+    try:
+        said = [process.communicate(timeout=120)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0, 0], said
 
 
 @pytest.fixture
