@@ -35,11 +35,12 @@ def test_small_images_keep_their_size_and_colours():
         ([png((8, 10)), png((8, 10))], (3, 10, 10)),
         ([png((8, 30))], (3, 48, 48)),
         ([png((8, 8)), png((9, 9))], (3, 48, 48)),
-        ([png((20, 20))], (3, 48, 48)),
+        ([png((96, 96))], (3, 96, 96)),
+        ([png((97, 97))], (3, 48, 48)),
     ],
 )
 def test_shape_found_in_headers(sources, shape):
-    assert load(sources, default_size=48, max_native=16).images.shape == shape
+    assert load(sources, default_size=48).images.shape == shape
 
 
 @pytest.mark.parametrize("workers", [0, 2])

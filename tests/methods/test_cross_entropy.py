@@ -31,7 +31,7 @@ def test_loss_is_the_mean_negative_log_probability_of_the_given_label():
     before = method.parts.generator.get_state()
     terms = method.losses(Batch(torch.arange(6), images, labels), epoch=0)
     method.parts.generator.set_state(before)
-    logits = method.parts.net.classify(method.parts.views.weak(images, method.parts.generator)).double().tolist()
+    logits = method.parts.net(method.parts.views.weak(images, method.parts.generator)).logits.double().tolist()
     expected = 0.0
     for row, label in zip(logits, labels.tolist(), strict=True):
         expected -= math.log(math.exp(row[label]) / sum(math.exp(x) for x in row)) / 6

@@ -43,7 +43,7 @@ def test_the_loss_matches_its_naive_twin(alpha: float) -> None:
     partner, share = plan.partner.tolist(), plan.share.tolist()
     mixed = torch.stack([share[i] * weak[i] + (1 - share[i]) * weak[partner[i]] for i in range(B)])
     labels, expected = batch.labels.tolist(), 0.0
-    for i, row in enumerate(method.parts.net.classify(mixed).double().tolist()):
+    for i, row in enumerate(method.parts.net(mixed).logits.double().tolist()):
         said = [math.exp(x) / sum(math.exp(y) for y in row) for x in row]
         expected -= (share[i] * math.log(said[labels[i]]) + (1 - share[i]) * math.log(said[labels[partner[i]]])) / B
     assert list(terms) == ["cross_entropy"]

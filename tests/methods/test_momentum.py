@@ -33,7 +33,7 @@ def weights(network: nn.Module) -> list[torch.Tensor]:
 
 def contrast(net: TwinNet, moco: MomentumContrast, seed: int) -> torch.Tensor:
     one, two = batch(seed)
-    return moco.loss(one, two, *net.embed(torch.cat([one, two])).chunk(2))
+    return moco.loss(one, two, *net(torch.cat([one, two])).embeddings.chunk(2))
 
 
 def filled_rows(moco: MomentumContrast) -> int:

@@ -20,14 +20,6 @@ def test_forward_gives_unit_embeddings_and_logits():
     torch.testing.assert_close(out.embeddings.norm(dim=1), torch.ones(6))
 
 
-def test_classify_and_embed_equal_the_forward_pass():
-    net = build().eval()
-    images = torch.rand(6, 3, 16, 16)
-    out = net(images)
-    torch.testing.assert_close(net.classify(images), out.logits)
-    torch.testing.assert_close(net.embed(images), out.embeddings)
-
-
 @pytest.mark.parametrize("head_bn", [True, False])
 def test_layers_of_the_heads(head_bn):
     net = build(head_bn=head_bn, dropout=0.4)

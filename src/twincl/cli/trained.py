@@ -174,15 +174,7 @@ def correct(
 def export(
     run: opt.Run,
     output: Annotated[Path, typer.Option("--output", "-o", help="File or new folder to write.")],
-    format_: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            "-f",
-            help="Labels: csv, parquet, imagefolder, labelstudio, fiftyone, cleanlab. Model: onnx, torch-export, "
-            "safetensors.",
-        ),
-    ],
+    format_: Annotated[str, typer.Option("--format", "-f", help="One of the formats above.")],
     relabel_above: Annotated[float | None, typer.Option(help="As in correct.  [default: 0.8]")] = None,
     drop_below: Annotated[float | None, typer.Option(help="As in correct.  [default: 0.2]")] = None,
     data: Annotated[
@@ -197,6 +189,20 @@ def export(
     """Write the corrected data set, or the trained model, of a finished RUN for another tool.
 
     Corrections follow the policy of `twincl correct`. The original data are never touched.
+
+    \b
+    Labels:
+      csv           corrected labels as a table, for twincl --labels and spreadsheets
+      parquet       the same table, typed, for pandas, DuckDB and the like
+      imagefolder   a new folder of images, one folder a class, by corrected label
+      labelstudio   tasks with predictions for Label Studio, the most suspect first
+      fiftyone      a data set to look at in FiftyOne
+      cleanlab      labels, probabilities and embeddings as arrays for cleanlab
+    \b
+    Model:
+      onnx          for ONNX runtimes, normalisation inside
+      torch-export  for PyTorch without twincl, normalisation inside
+      safetensors   weights and description, for twincl
 
     \b
     Examples:

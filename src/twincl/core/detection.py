@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
+from twincl.core.spread import evenly_spaced
+
 Floats = NDArray[np.float64]
 
 MIN_SAMPLES = 10  # fewer scores than this say nothing about two components
@@ -115,5 +117,4 @@ def _fit(components: int, values: Floats, limits: FitLimits) -> GaussianMixture:
 
 def _quantiles(values: Floats, count: int) -> Floats:
     """`count` of the rows (N, 1), evenly spaced in the order of their size, the smallest and the largest among them."""
-    places = np.linspace(0, len(values) - 1, count).astype(np.int64)
-    return np.sort(values, axis=0)[places]
+    return np.sort(values, axis=0)[evenly_spaced(len(values), count)]

@@ -4,12 +4,21 @@ import torch
 from torch import Tensor
 
 
-def nearest(queries: Tensor, keys: Tensor, k: int, *, chunk: int = 1024) -> tuple[Tensor, Tensor]:
+def nearest(
+    queries: Tensor, keys: Tensor, k: int, *, own: Tensor | None = None, chunk: int = 1024
+) -> tuple[Tensor, Tensor]:
     """Cosine and index of the k nearest of M keys for each of N queries: two (N, k), nearest first.
 
-    Rows have unit length. Memory is chunk x M at any moment, whatever N is.
+    Rows have unit length. `own` (N,) is the place of each query itself among the keys, -1 where it has none: its cosine
+    is minus infinity, so that it comes after all others. Besides the answer, memory is chunk x M.
     """
-    found = [torch.topk(part @ keys.T, k, dim=1) for part in torch.split(queries, chunk)]
+    places = torch.full((len(queries),), -1, device=keys.device) if own is None else own
+    found = []
+    for part, place in zip(torch.split(queries, chunk), torch.split(places, chunk), strict=True):
+        cosine = part @ keys.T
+        present = torch.nonzero(place >= 0).squeeze(1)
+        cosine[present, place[present]] = float("-inf")
+        found.append(torch.topk(cosine, k, dim=1))
     return torch.cat([top.values for top in found]), torch.cat([top.indices for top in found])
 
 
@@ -26,18 +35,13 @@ def knn_votes(
 ) -> Tensor:
     """Share of each class among the k nearest keys, weighted by exp(cosine / temperature), (N, K).
 
-    `labels` (M,) belong to the keys. `own` (N,) is the place of each query among them, whose vote does not count, -1
-    where it has none; there must be another key. k is cut to the number of keys. Besides the answer, memory is
-    chunk x M.
+    `labels` (M,) belong to the keys. A query's own place, as `nearest` takes it, does not vote; there must be another
+    key. k is cut to the number of keys. Besides the answer, memory is chunk x M.
     """
     votes = queries.new_zeros(len(queries), num_classes)
     places = labels.new_full((len(queries),), -1) if own is None else own
     parts = zip(*(torch.split(tensor, chunk) for tensor in (queries, places, votes)), strict=True)
     for part, place, share in parts:
-        cosine, index = nearest(part, keys, min(k + 1, len(keys)), chunk=chunk)
-        cosine[index == place[:, None]] = float("-inf")
-        cosine[:, k:][cosine[:, :k].isfinite().all(1)] = float(
-            "-inf"
-        )  # no place of its own among the k nearest: one too many
+        cosine, index = nearest(part, keys, min(k, len(keys)), own=place, chunk=chunk)
         share.scatter_add_(1, labels[index], torch.softmax(cosine / temperature, dim=1))
     return votes

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from twincl.core.spread import evenly_spaced
+
 Floats = NDArray[np.float64]
 Labels = NDArray[np.integer]
 
@@ -56,9 +58,7 @@ def fit_noise_model(probabilities: NDArray[np.floating], given: Labels) -> Noise
     average row, and no entry is zero.
     """
     count, classes = probabilities.shape
-    sample = np.unique(
-        np.linspace(0, count - 1, min(count, max(SEARCH_ROWS, SEARCH_ENTRIES // classes))).astype(np.int64)
-    )
+    sample = evenly_spaced(count, max(SEARCH_ROWS, SEARCH_ENTRIES // classes))
     logs, labels = _log(probabilities[sample]), np.asarray(given)[sample]
 
     def loss(log_temperature: float) -> float:

@@ -7,6 +7,8 @@ classes, D dimensions; what is computed for all samples is computed a block at a
 import torch
 from torch import Tensor
 
+from twincl.core.neighbors import nearest
+
 SMALLEST = 1e-12  # probability at which a logarithm ends
 SHARES = 0.01, 0.99  # of votes, between which their logarithm says something
 
@@ -44,9 +46,6 @@ def nearest_others(embeddings: Tensor, k: int, *, chunk: int = 1024) -> Tensor:
 
     Rows have unit length. Besides the answer, memory is chunk x N.
     """
-    found = []
-    for start in range(0, len(embeddings), chunk):
-        cosine = embeddings[start : start + chunk] @ embeddings.T
-        cosine.diagonal(start).fill_(float("-inf"))
-        found.append(torch.topk(cosine, k, dim=1).indices.int())
-    return torch.cat(found)
+    places = torch.arange(len(embeddings), device=embeddings.device)
+    parts = zip(torch.split(embeddings, chunk), torch.split(places, chunk), strict=True)
+    return torch.cat([nearest(part, embeddings, k, own=place)[1].int() for part, place in parts])

@@ -18,6 +18,7 @@ from twincl.errors import InputError
 
 _CHUNK = 64  # images per task: a million single tasks would fill the memory with bookkeeping
 _SQUARISH = 1.5  # longest ratio of sides at which small images keep their own size
+_LARGEST_NATIVE = 96  # side that is kept as it is
 
 __all__ = ["FileImages", "Images", "Loaded", "MemoryFeatures", "MemoryImages", "load_images", "load_like"]
 
@@ -39,7 +40,6 @@ def load_images(
     size: int | None,
     channels: int | None,
     memory_limit: int = 2 * 2**30,
-    max_native: int = 96,
     default_size: int = 224,
     workers: int = 0,
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
@@ -49,10 +49,9 @@ def load_images(
     Args:
         raw: the split; an array is used as it is, but for a `size` or `channels` it does not have. Features are
             used as they are.
-        size: side of the squares; None keeps a common native size up to `max_native`, else takes `default_size`.
+        size: side of the squares; None keeps a common native size up to 96, else takes `default_size`.
         channels: 1, 3 or 4; None is 1 if every image is grey, else 3.
         memory_limit: bytes of decoded pixels to hold at most.
-        max_native: longest side up to which None keeps the native size.
         default_size: side for images that differ in size or are larger.
         workers: threads to decode with; 0 uses the calling one.
         progress: wraps the iterable of image numbers, as `tqdm` does.
@@ -75,7 +74,7 @@ def load_images(
         if not good:
             raise _all_broken(raw.names, [str(header) for header in headers])
         channels = channels or _common_channels(good)
-        size = size or _common_size(good, max_native, default_size)
+        size = size or _common_size(good, default_size)
     pixels = None
     if len(sources) * channels * size * size <= memory_limit:
         pixels = torch.empty((len(sources), channels, size, size), dtype=torch.uint8)
@@ -152,10 +151,10 @@ def _common_channels(headers: list[Header]) -> int:
     return 1 if all(is_grey(mode) for mode, _ in headers) else 3
 
 
-def _common_size(headers: list[Header], max_native: int, default_size: int) -> int:
+def _common_size(headers: list[Header], default_size: int) -> int:
     sizes = {size for _, size in headers}
     longest, shortest = max(max(size) for size in sizes), min(min(size) for size in sizes)
-    keeps_native = len(sizes) == 1 and longest <= max_native and longest <= _SQUARISH * shortest
+    keeps_native = len(sizes) == 1 and longest <= _LARGEST_NATIVE and longest <= _SQUARISH * shortest
     return longest if keeps_native else default_size
 
 

@@ -30,13 +30,3 @@ class TwinNet(nn.Module):
         """(B,C,H,W) images or (B,D) features, normalised -> embeddings and logits, one pass through the encoder."""
         features = self.encoder(images)
         return Outputs(self.projector(features), self.classifier(features))
-
-    def classify(self, images: Tensor) -> Tensor:
-        """Logits (B,K) alone."""
-        logits: Tensor = self.classifier(self.encoder(images))
-        return logits
-
-    def embed(self, images: Tensor) -> Tensor:
-        """Embeddings (B,D) alone."""
-        embeddings: Tensor = self.projector(self.encoder(images))
-        return embeddings

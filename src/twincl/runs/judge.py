@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from twincl.core.noise_model import NoiseModel, fit_noise_model
 from twincl.core.opinions import class_opinions
+from twincl.core.spread import evenly_spaced
 from twincl.methods.method import Snapshot
 from twincl.results.issues import issue_table
 from twincl.results.judgement import Judgement, judge_labels
@@ -83,8 +84,8 @@ def _judge(probabilities: NDArray[np.float32], given: NDArray[np.int64]) -> tupl
 def _opinions(snapshot: Snapshot, train: Snapshot, given: NDArray[np.int64]) -> NDArray[np.float32]:
     """What classifier and neighbours say of the images of `snapshot`, (N, K); neighbours are of the training set."""
     device, classes = train.embeddings.device, train.probabilities.shape[1]
-    count = min(len(given), max(WITNESSES, WITNESSES_PER_CLASS * classes))
-    witnesses = torch.from_numpy(np.unique(np.linspace(0, len(given) - 1, count).astype(np.int64))).to(device)
+    most = max(WITNESSES, WITNESSES_PER_CLASS * classes)
+    witnesses = torch.from_numpy(evenly_spaced(len(given), most)).to(device)
     own = torch.full((len(snapshot.embeddings),), -1, device=device)
     if snapshot is train:
         own[witnesses] = torch.arange(len(witnesses), device=device)

@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from twincl.augment.features import FEATURES, FeaturePolicy
 from twincl.augment.images import POLICIES, ViewPolicy
 from twincl.config import AugmentSettings, Config, build_config
+from twincl.core.spread import evenly_spaced
 from twincl.data.features import Statistics, feature_statistics
 from twincl.data.images import Images
 from twincl.errors import InputError
@@ -102,8 +102,7 @@ def normalisation(config: Config, images: Images) -> Statistics:
 
 def channel_statistics(images: Images, sample: int = 5000) -> Statistics:
     """Mean and standard deviation of each channel in [0, 1], over evenly spaced images."""
-    index = np.unique(np.linspace(0, len(images) - 1, min(sample, len(images))).astype(np.int64))
-    pixels = images.batch(index).float().div_(255)
+    pixels = images.batch(evenly_spaced(len(images), sample)).float().div_(255)
     mean, deviation = pixels.mean((0, 2, 3)), pixels.std((0, 2, 3)).clamp_min(1e-3)
     return tuple(round(float(m), 4) for m in mean), tuple(round(float(s), 4) for s in deviation)
 
