@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -16,7 +17,7 @@ from typing import Any
 import torch
 
 from twincl.config import Config, build_config
-from twincl.errors import TrainingError
+from twincl.errors import InputError, TrainingError
 from twincl.files import write_json
 from twincl.results.finished import FinishedRun, load_run
 from twincl.results.folder import CHECKPOINTS, SUMMARY, environment
@@ -28,7 +29,14 @@ from twincl.training.checkpoint import find_checkpoints, remove_checkpoints
 
 RESULTS = Path(__file__).parent / "results"
 RUNS = Path(__file__).parents[1] / "runs"  # not under version control
-CURVES = ("test_accuracy", "test_accuracy_top5", "detection_auroc", "detection_auroc_w", "noise_rate_estimate")
+CURVES = (
+    "test_accuracy",
+    "test_accuracy_top5",
+    "detection_auroc",
+    "detection_auroc_score",
+    "detection_auroc_w",
+    "noise_rate_estimate",
+)
 
 
 @dataclass(frozen=True)
@@ -97,14 +105,14 @@ def run_cell(cell: Cell, threads: int | None = None) -> dict[str, Any]:
 def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, Any]]:
     """Run all cells, printing each as it ends; with several processes each gets its share of the cores.
 
-    A training that cannot go on is printed and left out: the others do not wait for it.
+    A training that cannot begin or go on is printed and left out: the others do not wait for it.
     """
     found: dict[str, dict[str, Any]] = {}
     for wave in _waves(list(cells)):
         for cell, finish in _finishing(wave, processes):
             try:
                 found[cell.name] = _announce(cell, finish())
-            except TrainingError as error:
+            except (InputError, TrainingError) as error:
                 print(f"{cell.name}: {error}", flush=True)
     return found
 
@@ -170,8 +178,15 @@ def _measured(cell: Cell, folder: Path) -> dict[str, Any]:
         "imbalance": _imbalance(run),
         **({"also_tested": _also_tested(cell, folder)} if cell.also_tested else {}),
         "curves": {key: values for key, values in curves.items() if any(value is not None for value in values)},
-        "environment": about,
+        "environment": about | {"commit": _commit()},
     }
+
+
+def _commit() -> str:
+    """Of the code that measures, with a mark where it was changed since; empty outside a repository."""
+    asked = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    done = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def _also_tested(cell: Cell, folder: Path) -> dict[str, dict[str, float]]:

@@ -76,12 +76,14 @@ def run(
     scale: Scale, chosen: list[Table], at: dict[str, str | None], seeds: list[int], only: str, processes: int
 ) -> None:
     """Train what is missing, seed by seed, so that a look at half of the cells is a look at every row."""
-    found = [one for seed in seeds for table in chosen for one in table_cells(scale, table, seed, at)]
-    wanted = list({one.key: one for one in found if one.name.startswith(only)}.values())
-    known = [one for one in wanted if cells.find_result(one)]
-    possible = [one for one in wanted if one.places or one in known]
-    print(f"{len(wanted)} cells, {len(known)} known, {len(wanted) - len(possible)} without data", flush=True)
-    cells.run_cells(possible, processes)
+    for seed in seeds:
+        found = [one for table in chosen for one in table_cells(scale, table, seed, at)]
+        wanted = list({one.key: one for one in found if one.name.startswith(only)}.values())
+        known = [one for one in wanted if cells.find_result(one)]
+        possible = [one for one in wanted if one.places or one in known]
+        missing = len(wanted) - len(possible)
+        print(f"seed {seed}: {len(wanted)} cells, {len(known)} known, {missing} without data", flush=True)
+        cells.run_cells(possible, processes)
 
 
 def write_table(scale: Scale, table: Table) -> None:

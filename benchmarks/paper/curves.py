@@ -27,13 +27,13 @@ def accuracy_curves(scale: Scale, tables: Mapping[str, Table]) -> Plot | None:
 
 
 def detector_curves(scale: Scale, tables: Mapping[str, Table]) -> Plot | None:
-    """AUC of the clean probability w by each detector."""
+    """AUC of the score that each detector fits its two components to; that of w is the same but for ties."""
     table = tables["ablation"]
     rows = [row for row in table.rows if row.variant.startswith("detector ")]
     panels = {
         column.title: {row.title: measured(scale, table, row, column) for row in rows} for column in table.columns
     }
-    return curve_plot(panels, "detection_auroc_w", "AUC of w", percent=False)
+    return curve_plot(panels, "detection_auroc_score", "AUC", percent=False)
 
 
 def curve_plot(panels: Mapping[str, Mapping[str, Measured]], key: str, unit: str, *, percent: bool) -> Plot | None:

@@ -30,6 +30,11 @@ class Measured:
         return [value for run in self._last() for value in run]
 
     @property
+    def final(self) -> list[float]:
+        """One a run: its last epoch."""
+        return [run[-1] for run in self._runs()]
+
+    @property
     def best(self) -> list[float]:
         """One a run: its best epoch, which only the test set can tell."""
         return [max(run) for run in self._runs()]

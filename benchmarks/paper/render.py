@@ -13,6 +13,7 @@ from benchmarks.paper.variants import plus_epochs
 
 DETAILS = (
     ("AUROC", "summary", "detection_auroc", 4),
+    ("AUROC of the E-step's score", "curves", "detection_auroc_score", 4),
     ("AUROC of w", "curves", "detection_auroc_w", 4),
     ("noise estimated", "summary", "noise_rate_estimate", 3),
     ("actual", "summary", "noise_rate_actual", 3),
@@ -51,7 +52,8 @@ def _about(scale: Scale, table: Table, printed: Published | None) -> list[str]:
         *(["**These are different scales: compare the order of rows, not their height.**"] if other else []),
         "",
         "Accuracy in %: of each run the mean of its last five epochs (of k-NN that at the end), then mean ± standard",
-        "deviation over runs (their number), each with another noise and seed. Blank: not run, or not printed.",
+        "deviation over runs (their number), each with another seed and simulated noise; without ±: one run. Blank:",
+        "not run, or not printed.",
         *_notes(scale, table),
         "",
         f"Command: `python -m benchmarks.paper --table {table.name} --scale {scale.name} --data FOLDER`. Each run is a",
@@ -67,7 +69,20 @@ def _notes(scale: Scale, table: Table) -> list[str]:
     """What has to be known of some rows."""
     notes, variants = [], {row.variant for row in table.rows}
     if "tcl+" in variants:
-        notes.append(f"TCL+ goes on from TCL for {plus_epochs(scale.epochs)} epochs; of fewer than five all count.")
+        notes.append(
+            f"TCL+ goes on from TCL for {plus_epochs(scale.epochs)} epochs; of fewer than five all count. It begins"
+        )
+        notes.append("at TCL's last epoch, whose accuracy stands below: the headline of TCL is of its last five.")
+    if variants & {"detector ood", "temporal ensembling"}:
+        notes.append(
+            "Every row is a change of the preset named above, whose E-step fits log-odds and whose first epochs are on"
+        )
+        notes.append(
+            "given labels; the loss detector takes the last epoch's losses, not their mean over epochs as at 90 % in"
+        )
+        notes.append("the paper; the ensemble's momentum is the paper's, made for many more epochs.")
+    if table.name == "hyper":
+        notes.append("tau is the contrast's and the mixture's. Updates: as many as leave two E-steps in a training.")
     if "unsupervised" in variants:
         notes.append("Unsupervised: no label is looked at, so one training a seed stands for every noise.")
     if "tcl (paper settings)" in variants:
@@ -145,13 +160,13 @@ def _details(scale: Scale, table: Table) -> list[str]:
                 body.append([column.title, row.title, *_detail(found)])
     if not body:
         return []
-    heads = ["data", "row", "headline", "pooled", "best epoch", "k-NN", *(title for title, *_ in DETAILS)]
+    heads = ["data", "row", "headline", "pooled", "last epoch", "best epoch", "k-NN", *(title for title, *_ in DETAILS)]
     return [
         "## Everything measured",
         "",
         "Headline as above. Pooled: the last five epochs of all runs together. Best epoch: chosen by the test set, so",
         "no result, only there beside papers that print it. AUROC: of ranking wrong labels first, by classifier and",
-        "neighbours at the end; of w: by the E-step. r: the largest class over the smallest.",
+        "neighbours at the end; of the score and of w: by the last E-step. r: the largest class over the smallest.",
         "",
         *_markdown(heads, body),
     ]
@@ -160,7 +175,8 @@ def _details(scale: Scale, table: Table) -> list[str]:
 def _detail(found: Measured) -> list[str]:
     knn = percent([100 * value for value in found.said("knn_accuracy")])
     others = [spread(found.said(key, part), digits) for _, part, key, digits in DETAILS]
-    return [percent(found.values), percent(found.pooled), percent(found.best), knn, *others]
+    accuracies = (found.values, found.pooled, found.final, found.best)
+    return [*(percent(values) for values in accuracies), knn, *others]
 
 
 def _short(column: Column) -> str:

@@ -161,7 +161,7 @@ def tables(scale: Scale) -> dict[str, Table]:
     settings += [Row("tcl (official settings)", "TCL")]
     found = [
         Table("cifar", "State of the art on simulated noise", (*rows, *settings), (*ten, *hundred)),
-        Table("plus", "TCL+ under low noise", (_TCL, _PLUS), low),
+        Table("plus", "TCL+ under low noise", (_TCL, _PLUS, Row("tcl+ (relabelled)")), low),
         Table("ablation", "Ablation of TCL's parts", _ABLATION, ablated),
         Table("asymmetric", "Asymmetric noise", (_TCL, _PLUS), uneven),
         Table(
@@ -239,7 +239,8 @@ def cell(
     after = None
     if chosen.after:
         after = cell(scale, table, chosen.after, column, seed, at)
-        settings = {"optim.epochs": plus_epochs(scale.epochs)} | chosen.settings
+        precision = {key: value for key, value in scale.settings.items() if key == "amp"}
+        settings = {"optim.epochs": plus_epochs(scale.epochs)} | precision | chosen.settings
     if preset == "official" and column.data == "cifar100":
         preset = "official-c100"
     return Cell(

@@ -26,5 +26,8 @@ class Stopped(Exception):
     """A signal asked for the end; the command line prints the message and exits with 128 + the signal's number."""
 
     def __init__(self, message: str, signal: int) -> None:
-        super().__init__(message)
-        self.signal = signal
+        super().__init__(message, signal)  # both, so that it can pass from one process to another
+        self.message, self.signal = message, signal
+
+    def __str__(self) -> str:
+        return self.message

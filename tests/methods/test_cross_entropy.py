@@ -46,8 +46,10 @@ def test_loss_is_the_mean_negative_log_probability_of_the_given_label():
 def test_labels_are_judged_by_the_classifier_alone():
     probabilities = torch.randn(24, 3, generator=torch.Generator().manual_seed(0)).mul(4).softmax(1)
     seen = Snapshot(torch.zeros(24, 4), probabilities)
-    expected = clean_probability(np.array([float(probabilities[i, i % 3]) for i in range(24)])).probability
-    np.testing.assert_allclose(make().expectation(seen), expected, atol=1e-5)
+    said = np.array([float(probabilities[i, i % 3]) for i in range(24)])
+    found = make().expectation(seen)
+    np.testing.assert_allclose(found.score, said)
+    np.testing.assert_allclose(found.clean, clean_probability(said).probability, atol=1e-5)
 
 
 def test_nothing_survives_a_step():

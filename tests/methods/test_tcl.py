@@ -34,6 +34,9 @@ SETTINGS = {
     "weak": TCLSettings(targets="weak", label_scale_mix="clean_fraction"),
     "ensemble": TCLSettings(targets="ensemble", ensemble_momentum=0.9),
     "ensemble before mixup": TCLSettings(targets="ensemble", forward_unmixed=True, mix_sources="all"),
+    "nothing mixed": TCLSettings(weight_align=0.0, entropy_views="strong"),
+    "nothing mixed, before mixup": TCLSettings(weight_align=0.0, entropy_views="strong", targets="weak"),
+    "mixed for the entropy alone": TCLSettings(weight_align=0.0),
     "moco": TCLSettings(contrast="moco", moco_queue=20, moco_momentum=0.8),
 }
 
@@ -137,15 +140,17 @@ def naive_losses(
         second, third = views.strong(batch.images, generator), views.weak(batch.images, generator)
     else:
         second, third = views.weak(batch.images, generator), views.strong(batch.images, generator)
-    pool = [*third, *first, *second] if options.mix_sources == "all" else [*third]
-    plan = draw_mix(
-        len(pool),
-        generator,
-        alpha=options.mix_alpha,
-        per_sample=options.mix_per_sample,
-        dominant=options.mix_dominant,
-    )
-    partner, share = plan.partner.tolist(), plan.share.tolist()
+    pool, partner, share = [], [], []
+    if options.weight_align > 0 or options.entropy_views == "strong+mix":  # else nobody looks at what is mixed
+        pool = [*third, *first, *second] if options.mix_sources == "all" else [*third]
+        plan = draw_mix(
+            len(pool),
+            generator,
+            alpha=options.mix_alpha,
+            per_sample=options.mix_per_sample,
+            dominant=options.mix_dominant,
+        )
+        partner, share = plan.partner.tolist(), plan.share.tolist()
     mixed = [share[i] * pool[i] + (1 - share[i]) * pool[partner[i]] for i in range(len(pool))]
     unmixed = options.forward_unmixed or options.targets == "weak"
     rows = [*first, *second, *mixed, *(third if unmixed else [])]
@@ -202,11 +207,15 @@ def naive_losses(
             by_mixture.append(
                 [-sum((a - b) ** 2 for a, b in zip(v, mu[k], strict=True)) / (2 * sigma[k]) for k in range(K)]
             )
-    return {
+    terms = {
         "contrast": options.weight_contrast * contrast,
         "cross": options.weight_cross * (cross_entropy(logits1, targets2) + cross_entropy(logits2, targets1)),
         "marginal_entropy": options.weight_marginal_entropy * sum(p * math.log(p) for p in marginal),
         "mean_entropy": options.weight_mean_entropy * sum(-p * math.log(p) for row in said for p in row) / len(said),
+    }
+    if not pool:
+        return terms
+    return terms | {
         "align_class": options.weight_align * cross_entropy(logits_mixed, targets),
         "align_mixture": options.weight_align * cross_entropy(by_mixture, targets),
     }
@@ -303,7 +312,7 @@ def test_only_the_named_pair_of_views_is_contrasted() -> None:
 def test_expectation_follows_the_equations(name: str, score: str) -> None:
     settings = replace(SETTINGS[name], gmm_score=score)
     method, seen = make(settings), snapshot(5)
-    clean = method.expectation(seen)
+    fitted_to, clean = method.expectation(seen)
     v, p = seen.embeddings.double().tolist(), seen.probabilities.double().tolist()
 
     posterior_of_given = []
@@ -328,6 +337,7 @@ def test_expectation_follows_the_equations(name: str, score: str) -> None:
         expected = clean_probability_per_class(scores, np.arange(N) % K, **fit)
     else:  # three classes are too few for "auto" to fit each
         expected = clean_probability(scores, **fit).probability  # Eq. 8
+    np.testing.assert_allclose(fitted_to, scores, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(clean, expected, rtol=1e-3, atol=1e-3)
     assert clean.min() < 0.5 < clean.max()
     assert torch.equal(clean, method.clean)
@@ -337,7 +347,7 @@ def test_the_other_detectors_fit_their_own_scores() -> None:
     seen, labels = snapshot(5, spread=0.15), np.arange(N) % K
     for detector, settings in (("loss", TCLSettings()), ("loss", SETTINGS["paper"]), ("knn", TCLSettings())):
         method = make(replace(settings, detector=detector))
-        found = method.expectation(seen)
+        fitted_to, found = method.expectation(seen)
         if detector == "loss":
             scores = [math.log(float(seen.probabilities[i, i % K])) for i in range(N)]
             fit = {"rescale": True, "limits": DIVIDEMIX}
@@ -345,6 +355,7 @@ def test_the_other_detectors_fit_their_own_scores() -> None:
             scores = neighbour_score(seen.embeddings, torch.from_numpy(labels), K).tolist()
             fit = {}
         expected = clean_probability(np.array(scores), monotone=settings.gmm_monotone, **fit).probability
+        np.testing.assert_allclose(fitted_to, scores, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(found, expected, atol=1e-4)
         assert found.min() < 0.5 < found.max(), detector
         torch.testing.assert_close(method.mixture.means, mixture.class_means(*seen))

@@ -77,7 +77,13 @@ def test_the_folder_is_complete(noisy):
     terms = {"contrast", "cross", "marginal_entropy", "mean_entropy", "align_class", "align_mixture"}
     expected = {f"loss_{term}" for term in terms} | {"epoch", "lr", "loss", "noise_rate_estimate", "noise_rate_actual"}
     expected |= {"test_accuracy", "train_accuracy", "train_agreement", "corrected_label_accuracy"}
-    expected |= {"detection_auroc", "detection_auroc_w", "detection_average_precision", "issue_precision"}
+    expected |= {
+        "detection_auroc",
+        "detection_auroc_w",
+        "detection_auroc_score",
+        "detection_average_precision",
+        "issue_precision",
+    }
     expected |= {"issue_recall", "suggestion_calibration_error"}
     for line in lines:
         assert line.keys() == expected

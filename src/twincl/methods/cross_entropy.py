@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from twincl.core.detection import clean_probability
 from twincl.core.mixture import given_label_posterior
 from twincl.data.batches import Batch
-from twincl.methods.method import LossTerms, Parts, Snapshot
+from twincl.methods.method import Detection, LossTerms, Parts, Snapshot
 
 
 class CrossEntropy:
@@ -19,10 +19,10 @@ class CrossEntropy:
         self.parts = parts
         parts.net.projector.requires_grad_(False)  # nothing teaches it
 
-    def expectation(self, snapshot: Snapshot) -> Tensor:
+    def expectation(self, snapshot: Snapshot) -> Detection:
         """Two components over the classifier's own probability of the given label."""
         given = given_label_posterior(snapshot.probabilities, self.parts.labels)
-        return torch.from_numpy(clean_probability(given.cpu().numpy()).probability).to(given)
+        return Detection(given, torch.from_numpy(clean_probability(given.cpu().numpy()).probability).to(given))
 
     def losses(self, batch: Batch, epoch: int) -> LossTerms:
         """Cross-entropy of the weak view."""

@@ -38,13 +38,20 @@ class Snapshot(NamedTuple):
     probabilities: Tensor  # (N, K) the classifier's
 
 
+class Detection(NamedTuple):
+    """What an expectation step says of the N given labels: in either, low is suspect."""
+
+    score: Tensor  # (N,) how well the label fits its sample
+    clean: Tensor  # (N,) w, the probability that it is right, by two components over the score
+
+
 class Method(Protocol):
     """A way to learn: built from `Parts`, driven by `training.loop`."""
 
     update_every: int  # epochs from one expectation step to the next
 
-    def expectation(self, snapshot: Snapshot) -> Tensor:
-        """Refresh what is derived from all training samples; returns the clean probability w (N,) of their labels.
+    def expectation(self, snapshot: Snapshot) -> Detection:
+        """Refresh what is derived from all training samples; returns what that says of their labels.
 
         Called once before the first epoch, then after every `update_every` epochs and after the last.
         """

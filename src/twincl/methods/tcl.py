@@ -15,11 +15,11 @@ from torch.nn import functional as F
 from twincl.core.detection import DIVIDEMIX, USUAL, clean_probability, clean_probability_per_class
 from twincl.core.losses import alignment, cross_supervision, info_nce, mean_entropy, negative_marginal_entropy
 from twincl.core.mixture import Mixture, class_means, class_variances
-from twincl.core.mixup import mix
+from twincl.core.mixup import Mix, mix
 from twincl.core.scores import classifier_score, neighbour_score
 from twincl.core.targets import bootstrap_targets, temporal_ensemble
 from twincl.data.batches import Batch
-from twincl.methods.method import LossTerms, Parts, Snapshot
+from twincl.methods.method import Detection, LossTerms, Parts, Snapshot
 from twincl.methods.mixing import mix_own_rows
 from twincl.methods.momentum import MomentumContrast
 
@@ -100,11 +100,12 @@ class TCL:
 
     # E-step
 
-    def expectation(self, snapshot: Snapshot) -> Tensor:
+    def expectation(self, snapshot: Snapshot) -> Detection:
         """Update mu and sigma (Eqs. 3, 4) and the clean probability w of every label (Eqs. 7, 8)."""
         self.mixture = fit_mixture(snapshot, self.settings)
-        self.clean = self._clean_probability(self._scores(snapshot)).to(self.clean)
-        return self.clean
+        scores = self._scores(snapshot)
+        self.clean = self._clean_probability(scores).to(self.clean)
+        return Detection(scores, self.clean)
 
     def _scores(self, snapshot: Snapshot) -> Tensor:
         """How well each given label fits its sample, (N,)."""
@@ -139,27 +140,21 @@ class TCL:
         first = strong(batch.images, generator, ranks)
         twin, other = (strong, weak) if options.views == "strong-strong" else (weak, strong)
         second, third = twin(batch.images, generator, ranks), other(batch.images, generator, ranks)
-        mixed = [third, first, second] if options.mix_sources == "all" else [third]
-        plan, mixed_images = mix_own_rows(
-            torch.cat(mixed),
-            self.parts,
-            views=len(mixed),
-            alpha=options.mix_alpha,
-            per_sample=options.mix_per_sample,
-            dominant=options.mix_dominant,
-        )
+        sources = [third, first, second] if options.mix_sources == "all" else [third]
+        used = options.weight_align > 0 or options.entropy_views == "strong+mix"
+        plan, mixed_images = self._mix(sources) if used else (None, first[:0])
+        mixed = len(sources) if used else 0
 
         # One forward for all views, so that batch norm sees them together.
         unmixed = [third] if options.forward_unmixed or options.targets == "weak" else []
         out = self.parts.forward(torch.cat([first, second, mixed_images, *unmixed]))
-        views = 2 + len(mixed) + len(unmixed)
+        views = 2 + mixed + len(unmixed)
         b = len(batch.labels)
-        sizes = [b, b, b * len(mixed), *[b] * len(unmixed)]
+        sizes = [b, b, b * mixed, *[b] * len(unmixed)]
         logits1, logits2, mixed_logits, *before_mixup = torch.split(ranks.gather_views(out.logits, views), sizes)
         embeddings1, embeddings2, mixed_embeddings, *_ = torch.split(ranks.gather_views(out.embeddings, views), sizes)
 
         targets1, targets2, mean_targets = self._targets(batch, epoch, logits1, logits2, *before_mixup)
-        mixed_targets = mix(mean_targets.repeat(len(mixed), 1), plan)
         regularised = [logits1, logits2, mixed_logits] if options.entropy_views == "strong+mix" else [logits1, logits2]
         predictions = torch.cat(regularised)
         contrast = (
@@ -167,15 +162,32 @@ class TCL:
             if self.moco
             else info_nce(embeddings1, embeddings2, options.tau)
         )
-        align_class, align_mixture = alignment(mixed_logits, self.mixture.logits(mixed_embeddings), mixed_targets)
-        return {
+        terms = {
             "contrast": options.weight_contrast * contrast,
             "cross": options.weight_cross * cross_supervision(logits1, logits2, targets1, targets2),
             "marginal_entropy": options.weight_marginal_entropy * negative_marginal_entropy(predictions),
             "mean_entropy": options.weight_mean_entropy * mean_entropy(predictions),
+        }
+        if plan is None:
+            return terms
+        mixed_targets = mix(mean_targets.repeat(mixed, 1), plan)
+        align_class, align_mixture = alignment(mixed_logits, self.mixture.logits(mixed_embeddings), mixed_targets)
+        return terms | {
             "align_class": options.weight_align * align_class,
             "align_mixture": options.weight_align * align_mixture,
         }
+
+    def _mix(self, sources: list[Tensor]) -> tuple[Mix, Tensor]:
+        """Eq. 14 for the images of one pool of views."""
+        options = self.settings
+        return mix_own_rows(
+            torch.cat(sources),
+            self.parts,
+            views=len(sources),
+            alpha=options.mix_alpha,
+            per_sample=options.mix_per_sample,
+            dominant=options.mix_dominant,
+        )
 
     def _targets(
         self, batch: Batch, epoch: int, logits1: Tensor, logits2: Tensor, before_mixup: Tensor | None = None

@@ -106,4 +106,4 @@ def _clean(run: Path, model: Model, snapshot: Snapshot, labels: Labels, device: 
         generator=torch.Generator(device),
     )
     method = make_method(build_config(file=run / CONFIG, settings={}), parts)
-    return method.expectation(snapshot).cpu().numpy()
+    return method.expectation(snapshot).clean.cpu().numpy()

@@ -60,9 +60,9 @@ def learn(
                 training.state.net, training.views, batches.in_order(), amp=training.amp, ranks=training.ranks
             )
         if last.snapshot is not None:
-            assert last.clean_probability is not None
+            assert last.detection is not None
             model, judgement = judge_quickly(last.snapshot, data.train.labels)
-            warner.look(last.snapshot, data.train.labels, last.clean_probability)
+            warner.look(last.snapshot, data.train.labels, last.detection.clean)
         record = epoch_record(last, data, judgement if last.snapshot is not None else None, test)
         record["seconds"] = round(last.train_seconds + time.perf_counter() - start, 3)
         history.append(record)

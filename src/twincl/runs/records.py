@@ -28,8 +28,9 @@ def epoch_record(epoch: Epoch, data: Prepared, judgement: Judgement | None, test
         if truth is not None:
             record["train_accuracy"] = accuracy(epoch.snapshot.probabilities, truth)
             record |= detection(judgement, truth)
-            assert epoch.clean_probability is not None
-            record["detection_auroc_w"] = auroc(epoch.clean_probability.cpu().numpy(), given != truth)
+            assert epoch.detection is not None
+            record["detection_auroc_score"] = auroc(epoch.detection.score.cpu().numpy(), given != truth)
+            record["detection_auroc_w"] = auroc(epoch.detection.clean.cpu().numpy(), given != truth)
     if test is not None and data.evaluation.labels is not None:
         record["test_accuracy"] = accuracy(test.probabilities, data.evaluation.labels)
         if len(data.classes) > FEW_CLASSES:

@@ -11,7 +11,7 @@ import torch
 from twincl.augment.views import Views
 from twincl.data.batches import Batch, Batches
 from twincl.errors import TrainingError
-from twincl.methods.method import LossTerms, Method, Snapshot
+from twincl.methods.method import Detection, LossTerms, Method, Snapshot
 from twincl.nets.twin import TwinNet
 from twincl.ranks import ALONE, Ranks
 from twincl.training.device import precision
@@ -42,7 +42,7 @@ class Epoch(NamedTuple):
     losses: dict[str, float]  # mean of each term
     train_seconds: float  # steps and expectation step, without anything a listener does
     snapshot: Snapshot | None  # where the epoch ended with an expectation step, the last always does
-    clean_probability: torch.Tensor | None  # (N,) w of the training labels, likewise
+    detection: Detection | None  # of the training labels, likewise
 
 
 StepListener = Callable[[int, int], None]  # step from one, steps in the epoch
@@ -77,16 +77,16 @@ def fit(
         TrainingError: a loss term, or what the network says of an image, is no longer finite.
     """
 
-    def expectation() -> tuple[Snapshot, torch.Tensor]:
+    def expectation() -> tuple[Snapshot, Detection]:
         rows = outdated_rows(state, batches, epochs=epochs, seed=seed)
         snapshot = take_snapshot(state.net, views, batches.in_order(rows), amp=amp, ranks=ranks)
         if not all(output.isfinite().all() for output in snapshot):
             raise TrainingError(f"the network gives NaN after epoch {state.epoch}; try a lower --lr or --no-amp")
         if state.running:
             snapshot = state.running.update(snapshot, rows)
-        clean = state.method.expectation(snapshot)
-        ranks.same_([clean, *state.method.state_dict().values()])  # other machines may round otherwise
-        return snapshot, clean
+        found = state.method.expectation(snapshot)
+        ranks.same_([*found, *state.method.state_dict().values()])  # other machines may round otherwise
+        return snapshot, found
 
     steps = batches.steps_per_epoch
     if state.epoch == state.step == 0:
@@ -107,9 +107,9 @@ def fit(
         losses = {name: values.mean().item() for name, values in stacked(state.terms).items()}
         state.epoch, state.step, state.terms = state.epoch + 1, 0, []
         due = state.epoch % state.method.update_every == 0 or state.epoch == epochs
-        snapshot, clean = expectation() if due else (None, None)
+        snapshot, found = expectation() if due else (None, None)
         rate = schedule(done + steps - 1)
-        yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, clean)
+        yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, found)
 
 
 def outdated_rows(state: TrainState, batches: Batches, *, epochs: int, seed: int) -> np.ndarray | None:
