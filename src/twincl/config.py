@@ -94,7 +94,7 @@ class OptimSettings(Section):
     steps_per_epoch: Count | None = None  # at most so many, on a sample balanced by given label; None: all images
     estep: Literal["all", "sample"] = "all"  # after an epoch judge every image, or those that the next one learns from
     lr: Positive | None = None  # None: lr_base scaled by the batch size
-    lr_base: Positive = 0.06  # rate for a batch of 256
+    lr_base: Positive | None = None  # rate for a batch of 256; None: 0.06, of feature vectors 0.12
     lr_scaling: Literal["linear", "sqrt"] = "sqrt"  # how the rate follows the batch size
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
     weight_decay: NotNegative = 1e-3

@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from twincl.core import mixture
 from twincl.core.neighbors import knn_votes
 from twincl.core.opinions import FLOOR, class_opinions
 
@@ -18,9 +17,8 @@ def sample(count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("count", [2, 5, 40])
-def test_the_product_of_both(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_product_of_both(count: int) -> None:
     probabilities, embeddings, labels = sample(count)
-    monkeypatch.setattr(mixture, "BLOCK", 7 * K)
     found = class_opinions(probabilities, embeddings, embeddings, labels, torch.arange(count))
     k = max(1, count // (2 * K))
     votes = knn_votes(embeddings, embeddings, labels, K, own=torch.arange(count), k=k)

@@ -5,26 +5,21 @@ vote. The classifier may have learned a wrong label by heart; that its neighbour
 N samples, K classes, D dimensions.
 """
 
-import torch
 from torch import Tensor
 
-from twincl.core.mixture import row_blocks
 from twincl.core.neighbors import knn_votes
 
 NEIGHBOURS = 200  # that vote, at most half the mean size of a class among the keys
 FLOOR = 0.1  # of an even share: added to every share of votes, so that no class is impossible
 
 
-def class_opinions(probabilities: Tensor, embeddings: Tensor, keys: Tensor, labels: Tensor, own: Tensor) -> Tensor:
+def class_opinions(probabilities: Tensor, places: Tensor, keys: Tensor, labels: Tensor, own: Tensor) -> Tensor:
     """The product of the classifier's probabilities (N, K) and the shares of votes, normalised, (N, K).
 
-    `keys` (M, D) are the embeddings of those who may vote, `labels` (M,) what they were given, `own` (N,) the place
-    of each sample among them or -1. Embeddings have unit rows.
+    `places` (N, D) are where the samples lie, `keys` (M, D) where those lie who may vote, both unit rows; `labels` (M,)
+    is what the latter were given, `own` (N,) which of them each sample is itself, or -1.
     """
     classes = probabilities.shape[1]
     k = max(1, min(NEIGHBOURS, len(keys) // (2 * classes)))
-    answer = torch.empty_like(probabilities)
-    for rows, p, v, place in row_blocks(classes, answer, probabilities, embeddings, own):
-        joint = p * (knn_votes(v, keys, labels, classes, own=place, k=k) + FLOOR / classes)
-        torch.div(joint, joint.sum(1, keepdim=True), out=rows)
-    return answer
+    joint = probabilities * (knn_votes(places, keys, labels, classes, own=own, k=k) + FLOOR / classes)
+    return joint / joint.sum(1, keepdim=True)

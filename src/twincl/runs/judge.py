@@ -4,19 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 
+from twincl.augment.views import Views
 from twincl.core.noise_model import NoiseModel, fit_noise_model
-from twincl.core.opinions import class_opinions
-from twincl.core.spread import evenly_spaced
 from twincl.methods.method import Snapshot
 from twincl.results.issues import issue_table
 from twincl.results.judgement import Judgement, judge_labels
 from twincl.results.outputs import Outputs
-from twincl.runs.prepare import LabelledSet, Prepared
-
-WITNESSES, WITNESSES_PER_CLASS = 10_000, 100  # training samples among which neighbours are looked for, at most
+from twincl.runs.prepare import Prepared
+from twincl.runs.witnesses import Seen, opinions
 
 
 @dataclass(frozen=True)
@@ -47,26 +44,26 @@ def judge_quickly(snapshot: Snapshot, given: NDArray[np.int64]) -> tuple[NoiseMo
     return _judge(snapshot.probabilities.cpu().numpy(), given)
 
 
-def judge_all(classifier: NoiseModel, data: Prepared, train: Snapshot, test: Snapshot | None) -> Judged:
+def judge_all(classifier: NoiseModel, data: Prepared, train: Snapshot, test: Snapshot | None, views: Views) -> Judged:
     """Judge the training images and those that were split off for testing, by classifier and neighbours.
 
     `classifier` is the noise model of the training labels by the classifier alone. That of the judgement is fitted to
     the training labels, too.
     """
-    parts: list[tuple[LabelledSet, Snapshot]] = [(data.train, train)]
+    parts = [Seen(data.train, train, views)]
     if data.held_out is not None and test is not None:
-        parts.append((data.held_out, test))
-    rows = np.concatenate([labelled.rows for labelled, _ in parts])
+        parts.append(Seen(data.held_out, test, views))
+    rows = np.concatenate([part.samples.rows for part in parts])
     order = np.argsort(rows)
-    given = np.concatenate([labelled.labels for labelled, _ in parts])[order]
-    names = [name for labelled, _ in parts for name in labelled.names]
-    held_out = np.repeat([False, True][: len(parts)], [len(labelled.rows) for labelled, _ in parts])
-    raw = np.concatenate([snapshot.probabilities.cpu().numpy() for _, snapshot in parts])
-    embeddings = np.concatenate([snapshot.embeddings.cpu().numpy() for _, snapshot in parts])
-    opinions = [_opinions(snapshot, train, data.train.labels) for _, snapshot in parts]
-    model, of_training = _judge(opinions[0], data.train.labels)
+    given = np.concatenate([part.samples.labels for part in parts])[order]
+    names = [name for part in parts for name in part.samples.names]
+    held_out = np.repeat([False, True][: len(parts)], [len(part.samples.rows) for part in parts])
+    raw = np.concatenate([part.snapshot.probabilities.cpu().numpy() for part in parts])
+    embeddings = np.concatenate([part.snapshot.embeddings.cpu().numpy() for part in parts])
+    said = [opinions(part, parts[0]) for part in parts]
+    model, of_training = _judge(said[0], data.train.labels)
     return Judged(
-        judge_labels(model.calibrated(np.concatenate(opinions)[order]), given, model),
+        judge_labels(model.calibrated(np.concatenate(said)[order]), given, model),
         of_training,
         classifier.temperature,
         Outputs(rows[order], classifier.calibrated(raw[order]), embeddings[order]),
@@ -79,16 +76,3 @@ def _judge(probabilities: NDArray[np.float32], given: NDArray[np.int64]) -> tupl
     """Fit the noise model to labels, and judge these."""
     model = fit_noise_model(probabilities, given)
     return model, judge_labels(model.calibrated(probabilities), given, model)
-
-
-def _opinions(snapshot: Snapshot, train: Snapshot, given: NDArray[np.int64]) -> NDArray[np.float32]:
-    """What classifier and neighbours say of the images of `snapshot`, (N, K); neighbours are of the training set."""
-    device, classes = train.embeddings.device, train.probabilities.shape[1]
-    most = max(WITNESSES, WITNESSES_PER_CLASS * classes)
-    witnesses = torch.from_numpy(evenly_spaced(len(given), most)).to(device)
-    own = torch.full((len(snapshot.embeddings),), -1, device=device)
-    if snapshot is train:
-        own[witnesses] = torch.arange(len(witnesses), device=device)
-    labels = torch.from_numpy(given).to(device)[witnesses]
-    found = class_opinions(snapshot.probabilities, snapshot.embeddings, train.embeddings[witnesses], labels, own)
-    return found.cpu().numpy()

@@ -70,5 +70,5 @@ def learn(
             after_epoch()
         tell.epoch(record, training.epochs)
     assert last.snapshot is not None
-    judged = judge_all(model, data, last.snapshot, test)
+    judged = judge_all(model, data, last.snapshot, test, training.views)
     return judged, final_metrics(data, judged, last.snapshot, test) | {"warnings": warner.at_the_end()}

@@ -44,7 +44,8 @@ def resolve(config: Config, data: Prepared, device: torch.device, ranks: Ranks =
     if optim.estep == "sample" and optim.steps_per_epoch is None:
         raise InputError("optim.estep=sample is for epochs on a sample; set optim.steps_per_epoch, or optim.estep=all")
     share = batch_size / 256
-    rate = optim.lr_base * (share if optim.lr_scaling == "linear" else share**0.5)
+    lr_base = optim.lr_base or (0.12 if len(shape) == 1 else 0.06)
+    rate = lr_base * (share if optim.lr_scaling == "linear" else share**0.5)
     hint = "features" if len(shape) == 1 else data.augment_hint
     augment = config.augment.model_copy(update={"name": config.augment.name or hint})
     policy = dataclasses.asdict(view_policy(augment, shape))
@@ -60,6 +61,7 @@ def resolve(config: Config, data: Prepared, device: torch.device, ranks: Ranks =
         **{f"augment.{name}": value for name, value in policy.items() if name in AugmentSettings.model_fields},
         "optim.epochs": epochs,
         "optim.batch_size": batch_size,
+        "optim.lr_base": lr_base,
         "optim.lr": optim.lr or round(rate, 6) or rate,
         "optim.warmup_epochs": min(warmup, epochs - 1),
     }
