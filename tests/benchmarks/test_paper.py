@@ -197,6 +197,8 @@ def test_two_stages_are_trained_kept_and_shared(
     assert "| moco |  | 94.4 |  | 90.7 |" in page
     pictures = sorted(path.name for path in (paper.cells.RESULTS / "paper-tiny").rglob("*.png"))
     maps = [f"{name}-{COLUMN}.png" for name in ("posterior", "test-map", "training-map")]
+    shown = re.findall(r"\]\((figures/.*?)\)", (paper.cells.RESULTS / "paper-tiny" / "figures.md").read_text())
+    assert sorted(shown) == sorted(f"figures/{name}" for name in pictures if name not in ("ablation.png", "plus.png"))
     assert pictures == ["ablation.png", "accuracy-over-epochs.png", "imbalance.png", "plus.png", *maps]
 
     # a result that is known but whose folder is gone: the second stage needs the folder
