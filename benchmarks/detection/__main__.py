@@ -4,8 +4,9 @@
 
 cleanlab ranks by self-confidence and by normalised margin from five folds of cross-entropy: the same encoder, views and
 number of epochs in each fold; on embeddings logistic regression. Every cell is one process with one thread, kept as
-JSON in `benchmarks/results/detection`; a run that was stopped goes on with what is missing. True labels are seen by the
-comparison alone. CIFAR-10N labels are a table with the columns random_label1, aggre_label, clean_label.
+JSON in `benchmarks/results/detection`, finished folds in `runs/detection`; what was stopped goes on with what is
+missing. True labels are seen by the comparison alone. CIFAR-10N labels are a table with the columns random_label1,
+aggre_label, clean_label.
 """
 
 import argparse

@@ -16,10 +16,12 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.cells import RUNS
 from benchmarks.detection.rows import Row
 from twincl.config import Config, build_config
 from twincl.data.batches import Batches
 from twincl.data.stores import MemoryFeatures
+from twincl.files import atomic_path
 from twincl.results.metrics import auroc, average_precision
 from twincl.runs.assemble import assemble
 from twincl.runs.learn import learn
@@ -31,6 +33,7 @@ from twincl.training.snapshot import take_snapshot
 
 Figures = dict[str, Any]
 FOLDS = 5
+COST = ("seconds", "processor_seconds", "training_passes")
 CPU = torch.device("cpu")
 
 
@@ -55,12 +58,10 @@ def run_cleanlab(row: Row, seed: int) -> Figures:
     """Out-of-fold probabilities, ranked and cut by cleanlab; embeddings get logistic regression."""
     config, data = _prepare(row, seed, "cross-entropy")
     given, truth = data.train.labels, data.evaluation.truth
-    start, worked = time.perf_counter(), time.process_time()
-    out_of_fold, passes = (_logistic if row.embedded else _networks)(config, data)
-    cost = {"seconds": time.perf_counter() - start, "processor_seconds": time.process_time() - worked}
+    out_of_fold, cost = _logistic(config, data) if row.embedded else _networks(row, config, data)
     assert truth is not None
     wrong = given != truth
-    figures: Figures = {"noise_rate_actual": float(wrong.mean()), "training_passes": passes, **cost}
+    figures: Figures = {"noise_rate_actual": float(wrong.mean()), **cost}
     for method in ("self_confidence", "normalized_margin"):
         quality = get_label_quality_scores(given, out_of_fold, method=method)
         figures[f"auroc_{method}"] = auroc(quality, wrong)
@@ -91,34 +92,54 @@ def _prepare(row: Row, seed: int, method: str) -> tuple[Config, Prepared]:
     return config, replace(data, train=train, held_out=None, evaluation=evaluation)
 
 
-def _networks(config: Config, data: Prepared) -> tuple[NDArray[np.float32], int]:
-    """Cross-entropy with the same encoder, views and epochs, once for each fold."""
+def _networks(row: Row, config: Config, data: Prepared) -> tuple[NDArray[np.float32], Figures]:
+    """Cross-entropy with the same encoder, views and epochs, once for each fold; a finished fold is kept."""
     given = data.train.labels
     probabilities = np.zeros((len(given), len(data.classes)), np.float32)
-    passes = 0
-    for rest, fold in StratifiedKFold(FOLDS, shuffle=True, random_state=config.seed).split(given, given):
-        part = replace(data, train=data.train.take(rest))
-        resolved = resolve(config, part, CPU)
-        training = assemble(resolved, part, CPU)
-        for _ in fit(
-            training.state,
-            training.views,
-            training.batches,
-            epochs=training.epochs,
-            seed=config.seed,
-            amp=False,
-            schedule=training.schedule,
-        ):
-            passes += training.batches.steps_per_epoch * (resolved.optim.batch_size or 0)
-        held = Batches(data.train.images.subset(fold), given[fold], batch_size=min(256, len(fold)), device=CPU)
-        snapshot = take_snapshot(training.state.net, training.views, held.in_order(), amp=False)
-        probabilities[fold] = snapshot.probabilities.numpy()
-    return probabilities, passes
+    cost = np.zeros(len(COST))
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=config.seed).split(given, given)
+    for number, (rest, fold) in enumerate(folds):
+        kept = RUNS / "detection" / f"{row.name}-seed{config.seed}-fold{number}.npz"
+        if not kept.is_file():
+            said, spent = _fold(config, data, rest, fold)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_path(kept) as temporary, temporary.open("wb") as file:
+                np.savez(file, said=said, spent=spent)
+        with np.load(kept) as found:
+            probabilities[fold] = found["said"]
+            cost += found["spent"]
+    return probabilities, dict(zip(COST, cost.tolist(), strict=True))
 
 
-def _logistic(config: Config, data: Prepared) -> tuple[NDArray[np.float32], int]:
+def _fold(
+    config: Config, data: Prepared, rest: NDArray[np.int64], fold: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], list[float]]:
+    """What a network that has learned from `rest` says of `fold`, and what that cost."""
+    start, worked = time.perf_counter(), time.process_time()
+    part = replace(data, train=data.train.take(rest))
+    resolved = resolve(config, part, CPU)
+    training = assemble(resolved, part, CPU)
+    for _ in fit(
+        training.state,
+        training.views,
+        training.batches,
+        epochs=training.epochs,
+        seed=config.seed,
+        amp=False,
+        schedule=training.schedule,
+    ):
+        pass
+    held = Batches(data.train.images.subset(fold), data.train.labels[fold], batch_size=min(256, len(fold)), device=CPU)
+    snapshot = take_snapshot(training.state.net, training.views, held.in_order(), amp=False)
+    passes = training.epochs * training.batches.steps_per_epoch * (resolved.optim.batch_size or 0)
+    return snapshot.probabilities.numpy(), [time.perf_counter() - start, time.process_time() - worked, passes]
+
+
+def _logistic(config: Config, data: Prepared) -> tuple[NDArray[np.float32], Figures]:
+    start, worked = time.perf_counter(), time.process_time()
     vectors = data.train.images.batch(np.arange(len(data.train.labels))).numpy()
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=config.seed)
     found = cross_val_predict(model, vectors, data.train.labels, cv=folds, method="predict_proba")
-    return found.astype(np.float32), 0
+    spent = (time.perf_counter() - start, time.process_time() - worked, 0)
+    return found.astype(np.float32), dict(zip(COST, spent, strict=True))
