@@ -86,16 +86,19 @@ def find_result(cell: Cell) -> dict[str, Any] | None:
     return None
 
 
-def run_cell(cell: Cell, threads: int | None = None) -> dict[str, Any]:
-    """Train the cell, or read it if it was trained before."""
-    found = find_result(cell)
-    if found is not None:
-        return found
+def run_cell(cell: Cell, threads: int | None = None, *, run_needed: bool = False) -> dict[str, Any]:
+    """Train the cell, or read it if it was trained before; `run_needed` by others, who go on from its folder."""
     if threads:
         torch.set_num_threads(threads)
+    found = find_result(cell)
+    if found is not None:
+        if run_needed:
+            _complete(cell, cell.run_folder)
+        return found
+    commit = _commit()
     with _folder(cell) as folder:
         _complete(cell, folder)
-        result = _measured(cell, folder)
+        result = _measured(cell, folder, commit)
         cell.file.parent.mkdir(parents=True, exist_ok=True)
         write_json(cell.file, result)
         remove_checkpoints(folder / CHECKPOINTS)
@@ -106,26 +109,40 @@ def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, 
     """Run all cells, printing each as it ends; with several processes each gets its share of the cores.
 
     A training that cannot begin or go on is printed and left out: the others do not wait for it.
+
+    Raises:
+        InputError: some cannot begin; the others have been run.
     """
     found: dict[str, dict[str, Any]] = {}
-    for wave in _waves(list(cells)):
-        for cell, finish in _finishing(wave, processes):
+    refused = 0
+    first, second = _waves(list(cells))
+    begun = {cell.after.key for cell in second if cell.after and find_result(cell) is None}
+    for wave in (first, second):
+        for cell, finish in _finishing(wave, processes, begun):
             try:
                 found[cell.name] = _announce(cell, finish())
             except (InputError, TrainingError) as error:
                 print(f"{cell.name}: {error}", flush=True)
+                refused += isinstance(error, InputError)
+    if refused:
+        raise InputError(f"{refused} trainings could not begin; see above")
     return found
 
 
-def _finishing(cells: list[Cell], processes: int) -> Iterator[tuple[Cell, Callable[[], dict[str, Any]]]]:
-    """Each cell with the call that gives its result; in several processes, those that are done first."""
+def _finishing(
+    cells: list[Cell], processes: int, begun: set[str]
+) -> Iterator[tuple[Cell, Callable[[], dict[str, Any]]]]:
+    """Each cell with the call that gives its result; in several processes, those that are done first.
+
+    `begun` are the keys of those whose run folder others go on from.
+    """
     if processes == 1:
         for cell in cells:
-            yield cell, partial(run_cell, cell)
+            yield cell, partial(run_cell, cell, run_needed=cell.key in begun)
         return
     threads = max(1, torch.get_num_threads() // processes)
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(run_cell, cell, threads): cell for cell in cells}
+        futures = {pool.submit(run_cell, cell, threads, run_needed=cell.key in begun): cell for cell in cells}
         for future in as_completed(futures):
             yield futures[future], future.result
 
@@ -161,7 +178,7 @@ def _config(cell: Cell) -> Config:
     return finetune_config(cell.after.run_folder, cell.settings)
 
 
-def _measured(cell: Cell, folder: Path) -> dict[str, Any]:
+def _measured(cell: Cell, folder: Path, commit: str) -> dict[str, Any]:
     """What is kept of a finished run."""
     run = load_run(folder)
     left_out = ("test_data", "transition_matrix")  # names a path; K x K lines
@@ -178,14 +195,17 @@ def _measured(cell: Cell, folder: Path) -> dict[str, Any]:
         "imbalance": _imbalance(run),
         **({"also_tested": _also_tested(cell, folder)} if cell.also_tested else {}),
         "curves": {key: values for key, values in curves.items() if any(value is not None for value in values)},
-        "environment": about | {"commit": _commit()},
+        "environment": about | {"commit": commit},
     }
 
 
 def _commit() -> str:
     """Of the code that measures, with a mark where it was changed since; empty outside a repository."""
     asked = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    done = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    except OSError:  # no git
+        return ""
     return done.stdout.strip()
 
 

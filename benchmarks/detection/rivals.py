@@ -99,7 +99,7 @@ def _networks(row: Row, config: Config, data: Prepared) -> tuple[NDArray[np.floa
     cost = np.zeros(len(COST))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=config.seed).split(given, given)
     for number, (rest, fold) in enumerate(folds):
-        kept = RUNS / "detection" / f"{row.name}-seed{config.seed}-fold{number}.npz"
+        kept = RUNS / "detection" / f"{row.name}-{row.digest}-seed{config.seed}-fold{number}.npz"
         if not kept.is_file():
             said, spent = _fold(config, data, rest, fold)
             kept.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,8 @@
 """The rows of the table: data, labels, noise, epochs."""
 
+import json
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,12 @@ class Row:
     title: str
     settings: dict[str, Any]
     components: int | None = None  # reduce the pixels to so many principal components and learn from these
+
+    @property
+    def digest(self) -> str:
+        """Of the settings, wherever the data lie."""
+        settings = {key: Path(value).name if isinstance(value, str) else value for key, value in self.settings.items()}
+        return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
 
     @property
     def embedded(self) -> bool:

@@ -27,7 +27,7 @@ def accuracy_curves(scale: Scale, tables: Mapping[str, Table]) -> Plot | None:
 
 
 def detector_curves(scale: Scale, tables: Mapping[str, Table]) -> Plot | None:
-    """AUC of the score that each detector fits its two components to; that of w is the same but for ties."""
+    """AUC of the score that each detector fits its two components to."""
     table = tables["ablation"]
     rows = [row for row in table.rows if row.variant.startswith("detector ")]
     panels = {

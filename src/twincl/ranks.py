@@ -172,6 +172,8 @@ def join(device_type: str) -> Iterator[Ranks]:
     import torch
     import torch.distributed as dist
 
+    if not dist.is_available():
+        raise InputError("this PyTorch cannot train with several processes; train with --devices 1")
     # its functions keep the group of the moment they are defined at; DDP imports it, and a group that is kept so ends
     # with the interpreter, where a thread of gloo that still holds a tensor aborts the process
     import torch.distributed.nn

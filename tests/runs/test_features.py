@@ -64,6 +64,7 @@ def test_the_choices_are_written_down_and_repeat_the_run(finished, tmp_path):
     stored = yaml.safe_load((run / "config.yaml").read_text())
     assert (stored["model"]["name"], stored["augment"]["name"]) == ("mlp", "features")
     assert (stored["augment"]["noise"], stored["augment"]["dropout"]) == (0.6, 0.3)
+    assert stored["optim"]["lr"] == pytest.approx(0.12 * (32 / 256) ** 0.5, abs=1e-6)
     for section, name in (("data", "img_size"), ("data", "channels"), ("augment", "crop_min"), ("augment", "mean")):
         assert stored[section][name] is None
     about = json.loads((run / "model.json").read_text())

@@ -151,6 +151,7 @@ def test_the_configuration_is_resolved_and_repeats_the_run(noisy, tmp_path):
     for section, names in chosen.items():
         assert all(stored[section][name] is not None for name in names), section
     assert stored["device"] == "cpu"
+    assert stored["optim"]["lr"] == pytest.approx(0.06 * (8 / 256) ** 0.5, abs=1e-6)
     train(build_config(file=run / "config.yaml", settings={}), tmp_path / "again")
     assert same(run, tmp_path / "again")
 

@@ -67,8 +67,22 @@ def test_feature_vectors_are_neighbours_as_they_were_given() -> None:
     train = Seen(
         labelled(MemoryFeatures(values)), snapshot(12, 0), FeatureViews(FEATURES, tuple(mean), tuple(deviation))
     )
-    units = (values[:, :3] - mean[:3]) / deviation[:3]
-    units = torch.from_numpy(units / np.linalg.norm(units, axis=1, keepdims=True))
+    units = np.column_stack([(values[:, :3] - mean[:3]) / deviation[:3], np.full(12, 0.5 * np.sqrt(4))])
+    units = torch.from_numpy((units / np.linalg.norm(units, axis=1, keepdims=True)).astype(np.float32))
     labels = torch.from_numpy(train.samples.labels)
     expected = class_opinions(train.snapshot.probabilities, units, units, labels, torch.arange(12))
     np.testing.assert_allclose(opinions(train, train), expected, rtol=1e-4)
+
+
+def test_one_feature_has_more_than_two_directions() -> None:
+    """Three classes in a row on a line: the one in the middle has neighbours of its own."""
+    values = (
+        np.repeat([-1, 0, 1], 30).astype(np.float32)[:, None] + np.linspace(-0.1, 0.1, 90, dtype=np.float32)[:, None]
+    )
+    views = FeatureViews(FEATURES, (float(values.mean()),), (float(values.std()),))
+    samples = LabelledSet(
+        MemoryFeatures(values), np.repeat([0, 1, 2], 30), [str(row) for row in range(90)], np.arange(90)
+    )
+    undecided = Snapshot(torch.zeros(90, 4), torch.full((90, 3), 1 / 3))
+    train = Seen(samples, undecided, views)
+    assert opinions(train, train).argmax(1).tolist() == samples.labels.tolist()

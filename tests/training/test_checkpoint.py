@@ -57,7 +57,8 @@ def test_a_training_goes_on_in_the_middle_of_an_epoch(tiny, tmp_path, step, samp
     assert [epoch.losses for epoch in seen] == [epoch.losses for epoch in expected[1:]]
     assert [epoch.learning_rate for epoch in seen] == [epoch.learning_rate for epoch in expected[1:]]
     for mine, theirs in zip(expected[1:], seen, strict=True):
-        assert torch.equal(mine.clean_probability, theirs.clean_probability)
+        assert torch.equal(mine.detection.score, theirs.detection.score)
+        assert torch.equal(mine.detection.clean, theirs.detection.clean)
         assert torch.equal(mine.snapshot.probabilities, theirs.snapshot.probabilities)
     mine, theirs = whole.state.net.state_dict(), second.state.net.state_dict()
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from twincl.errors import TrainingError
+from twincl.methods.method import Detection
 
 
 class Diary:
@@ -20,7 +21,7 @@ class Diary:
         self.calls.append("expectation")
         assert len(snapshot.embeddings) == 12
         self.snapshots.append(snapshot)
-        return torch.ones(12)
+        return Detection(torch.ones(12), torch.ones(12))
 
     def losses(self, batch, epoch):
         self.calls.append(f"losses {epoch}")
@@ -55,7 +56,7 @@ def test_expectation_once_before_then_when_due_and_after_the_last(tiny, update_e
         expected += ["expectation"] if epoch + 1 in after else []
     assert training.state.method.calls == expected
     assert [epoch.number for epoch in seen] == list(range(1, epochs + 1))
-    assert [epoch.number for epoch in seen if epoch.clean_probability is not None] == after
+    assert [epoch.number for epoch in seen if epoch.detection is not None] == after
     assert [epoch.number for epoch in seen if epoch.snapshot is not None] == after
     assert training.state.epoch == epochs
 

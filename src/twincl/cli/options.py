@@ -99,7 +99,13 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
             int | None, typer.Option("--batch-size", "-b", help="Samples a step.  [default: by number of samples]")
         ],
     ),
-    "lr": ("optim.lr", Annotated[float | None, typer.Option(help="Peak learning rate.  [default: by batch size]")]),
+    "lr": (
+        "optim.lr",
+        Annotated[
+            float | None,
+            typer.Option(help="Peak learning rate.  [default: by batch size; of feature vectors twice that of images]"),
+        ],
+    ),
     "weight_decay": (
         "optim.weight_decay",
         Annotated[float | None, typer.Option(help="On all parameters.  [default: 0.001]")],

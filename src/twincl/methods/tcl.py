@@ -82,6 +82,7 @@ class TCL:
         self.parts, self.settings = parts, settings
         self.update_every = settings.update_every
         self.label_epochs = max(3, parts.epochs // 10) if settings.label_epochs is None else settings.label_epochs
+        self.mixes = settings.weight_align > 0 or settings.entropy_views == "strong+mix"  # else nobody looks at it
         device = parts.labels.device
         self.mixture = Mixture(
             torch.zeros(parts.num_classes, parts.net.feat_dim, device=device),
@@ -141,9 +142,8 @@ class TCL:
         twin, other = (strong, weak) if options.views == "strong-strong" else (weak, strong)
         second, third = twin(batch.images, generator, ranks), other(batch.images, generator, ranks)
         sources = [third, first, second] if options.mix_sources == "all" else [third]
-        used = options.weight_align > 0 or options.entropy_views == "strong+mix"
-        plan, mixed_images = self._mix(sources) if used else (None, first[:0])
-        mixed = len(sources) if used else 0
+        plan, mixed_images = self._mix(sources) if self.mixes else (None, first[:0])
+        mixed = len(sources) if self.mixes else 0
 
         # One forward for all views, so that batch norm sees them together.
         unmixed = [third] if options.forward_unmixed or options.targets == "weak" else []

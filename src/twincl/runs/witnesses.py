@@ -16,6 +16,7 @@ from twincl.runs.prepare import LabelledSet
 
 WITNESSES, WITNESSES_PER_CLASS = 10_000, 100  # training samples among which neighbours are looked for, at most
 BLOCK = 4096  # samples at a time
+LIFT = 0.5  # the constant beside feature vectors, in units of their usual length
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,15 @@ class Seen:
     def places(self, rows: NDArray[np.int64]) -> Tensor:
         """Unit vectors (n, D) of some samples, by whose cosine they are neighbours.
 
-        Of images their embeddings; feature vectors as they were given, standardised: these know of no label.
+        Of images their embeddings; feature vectors as they were given, standardised: these know of no label. A constant
+        is put beside the features, so that their length counts and not their direction alone.
         """
         device = self.snapshot.embeddings.device
         if len(self.samples.images.shape) > 1:
             return self.snapshot.embeddings[torch.from_numpy(rows).to(device)]
-        return F.normalize(self.views.plain(self.samples.images.batch(rows).to(device)), dim=1)
+        features = self.views.plain(self.samples.images.batch(rows).to(device))
+        constant = features.new_full((len(rows), 1), LIFT * features.shape[1] ** 0.5)
+        return F.normalize(torch.cat([features, constant], dim=1), dim=1)
 
 
 def opinions(seen: Seen, train: Seen) -> NDArray[np.float32]:
