@@ -20,10 +20,14 @@ def free_port() -> int:
         return found.getsockname()[1]
 
 
-def start_group(world: int, command: list[str]) -> list[subprocess.Popen]:
-    """`world` processes of `command` in the environment that torchrun would give them."""
+def run_ranks(world: int, command: list[str], timeout: float = 120) -> tuple[list[int], list[str]]:
+    """Runs `command` as `world` processes in the environment that torchrun would give them.
+
+    Returns:
+        The exit code of each and what it said on its error stream; none outlives the call.
+    """
     place = {"WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    return [
+    processes = [
         subprocess.Popen(
             command,
             env={**os.environ, **place, "RANK": str(rank), "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1"},
@@ -32,11 +36,17 @@ def start_group(world: int, command: list[str]) -> list[subprocess.Popen]:
         )
         for rank in range(world)
     ]
+    try:
+        said = [process.communicate(timeout=timeout)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    return [process.returncode for process in processes], said
 
 
 @pytest.fixture(scope="session")
-def group():
-    return start_group
+def run_group():
+    return run_ranks
 
 
 @pytest.fixture(scope="session")
@@ -52,11 +62,6 @@ def duties() -> ModuleType:
 def found(request, tmp_path_factory) -> list[dict]:
     """What each rank of a group found: duty -> its result."""
     folder = tmp_path_factory.mktemp(f"world{request.param}")
-    processes = start_group(request.param, [sys.executable, str(DUTIES), str(folder)])
-    try:
-        errors = [process.communicate(timeout=300)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0] * request.param, "\n".join(errors)
+    codes, errors = run_ranks(request.param, [sys.executable, str(DUTIES), str(folder)], timeout=300)
+    assert codes == [0] * request.param, "\n".join(errors)
     return [torch.load(folder / f"{rank}.pt") for rank in range(request.param)]

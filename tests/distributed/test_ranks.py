@@ -85,14 +85,9 @@ except TrainingError as error:
 """
 
 
-def test_a_rank_that_fails_ends_and_the_one_that_waits_for_it_is_told(group):
-    processes = group(2, [sys.executable, "-c", LEAVING])
-    try:
-        said = [process.communicate(timeout=120)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [7, 1], said
+def test_a_rank_that_fails_ends_and_the_one_that_waits_for_it_is_told(run_group):
+    codes, said = run_group(2, [sys.executable, "-c", LEAVING])
+    assert codes == [7, 1], said
     assert "sentence: another process of this training has ended" in said[1]
 
 
@@ -112,14 +107,9 @@ sys.exit([any("gloo" in name for name in names) for names in (together, apart)] 
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the names of threads are read from Linux's /proc")
-def test_no_thread_of_the_group_outlives_it(group):
-    processes = group(2, [sys.executable, "-c", PARTING])
-    try:
-        said = [process.communicate(timeout=120)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0, 0], said
+def test_no_thread_of_the_group_outlives_it(run_group):
+    codes, said = run_group(2, [sys.executable, "-c", PARTING])
+    assert codes == [0, 0], said
 
 
 @pytest.fixture
