@@ -4,7 +4,9 @@ All ranks hold the same state and draw the same random numbers; each works on it
 method is the identity. PyTorch is imported when there is somebody to talk to.
 """
 
+import gc
 import os
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,7 +161,9 @@ def join(device_type: str) -> Iterator[Ranks]:
     """Take the place among the ranks that the environment names, as torchrun and `twincl train --devices` set it.
 
     Yields `ALONE` where it names none, or no other. The ranks part at the end of the block, after an error without
-    waiting for each other.
+    waiting for each other. Nothing that talks to the others, such as a network in DDP, may outlive the block: what
+    holds the group last ends it, and only PyTorch's own function lets gloo's threads finish meanwhile; from anywhere
+    else it would wait for a thread that waits for the interpreter.
 
     Raises:
         InputError: the environment is incomplete, or there is no GPU for this rank, or the others cannot be reached.
@@ -200,12 +204,15 @@ def join(device_type: str) -> Iterator[Ranks]:
     try:
         yield Ranks(launched_rank(), world)
     except BaseException as error:
+        traceback.clear_frames(error.__traceback__)
+        gc.collect()
         # private, but the only way to leave NCCL without the others; PyTorch 2.5 has none
         getattr(dist.distributed_c10d, "_abort_process_group", dist.destroy_process_group)()
         # gloo has no exception of its own: its name stands in the message
         if isinstance(error, dist.DistError) or (isinstance(error, RuntimeError) and "gloo" in str(error)):
             raise TrainingError("another process of this training has ended; see what it said") from error
         raise
+    gc.collect()
     dist.destroy_process_group()
 
 

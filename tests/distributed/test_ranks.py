@@ -92,23 +92,47 @@ def test_a_rank_that_fails_ends_and_the_one_that_waits_for_it_is_told(run_group)
 
 
 PARTING = """
-import sys, torch
+import sys
 from pathlib import Path
-from twincl.nets.replicas import Replica
-from twincl.ranks import join
-def step():
-    Replica(torch.nn.Linear(3, 2))(torch.ones(4, 3)).sum().backward()
-with join("cpu") as ranks:
-    step()
-    together = [task.read_text() for task in Path("/proc/self/task").glob("*/comm")]
-apart = [task.read_text() for task in Path("/proc/self/task").glob("*/comm")]
-sys.exit([any("gloo" in name for name in names) for names in (together, apart)] != [True, False])
+import torch.distributed as dist
+from twincl.config import build_config
+from twincl.runs.listener import Silence
+from twincl.runs.train import train
+
+photos, output, interrupted = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "interrupted"
+left = []
+
+def threads_of_gloo():
+    return sum("gloo" in task.read_text() for task in Path("/proc/self/task").glob("*/comm"))
+
+def observed(end):
+    def ends():
+        left.append(threads_of_gloo())
+        end()
+        left.append(threads_of_gloo())
+    return ends
+
+dist.destroy_process_group = observed(dist.destroy_process_group)
+dist.distributed_c10d._abort_process_group = observed(dist.distributed_c10d._abort_process_group)
+
+class Interrupting(Silence):
+    def epoch(self, record, epochs):
+        raise KeyError("own error")
+
+settings = {"data.path": str(photos), "optim.epochs": 1, "optim.batch_size": 8, "amp": False}
+try:
+    train(build_config(settings=settings), output, listener=Interrupting() if interrupted else None)
+except Exception:
+    if not interrupted:
+        raise
+sys.exit(f"threads of gloo before the end and after it: {left}" if len(left) != 2 or not left[0] or left[1] else 0)
 """
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the names of threads are read from Linux's /proc")
-def test_no_thread_of_the_group_outlives_it(run_group):
-    codes, said = run_group(2, [sys.executable, "-c", PARTING])
+@pytest.mark.parametrize("end", ["complete", "interrupted"])
+def test_nothing_holds_the_group_when_it_is_ended(run_group, photos, tmp_path, end):
+    codes, said = run_group(2, [sys.executable, "-c", PARTING, str(photos), str(tmp_path / "run"), end])
     assert codes == [0, 0], said
 
 

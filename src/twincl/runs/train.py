@@ -47,35 +47,55 @@ def train(
         Stopped: SIGTERM or Ctrl-C came; everything is saved.
     """
     with join(choose_device(config.device).type) as ranks:
-        force, resume = force and not restarted(), resume or restarted()
-        tell = listener if listener and ranks.first else Silence()
-        with ranks.together():
-            run_folder.check_output(output, force=force, resume=resume)
-            find_method(config.method)
-            data = prepare(config, choose_device(config.device), tell.progress)
-        resuming = resume and (output / run_folder.CONFIG).is_file()
-        with ranks.together():
-            config, training = _assemble(config, data, output / run_folder.CONFIG if resuming else None, ranks)
-            history = _restore(training.state, output / run_folder.CHECKPOINTS, tell) if resuming else []
-        if training.state.epoch >= training.epochs:
-            tell.note(f"the run in {output} is complete; pass --force to train it anew")
-            return load_run(output).summary
-        _describe(config, data, ranks, tell)
-        with writing_to(output):
-            if ranks.first:
-                run_folder.open_folder(output, anew=not resuming)
-                run_folder.write_environment(output, training.device, training.amp)
-                write_text(output / run_folder.CONFIG, to_yaml(config))
-                run_folder.write_skipped(output, data.broken)
-            judged, evaluated = _learn_and_keep(training, data, config, output, history, checkpoint_minutes, tell)
-            summary = summarise(config, data, history, judged, evaluated)
-            if ranks.first:
-                run_folder.write_issues(output, judged.table(data.classes))
-                save_outputs(output, judged.outputs)
-                save_model(output, training.state.net, describe_model(config, data, judged.temperature))
-                write_json(output / run_folder.SUMMARY, summary)
-                save_checkpoint(output / run_folder.CHECKPOINTS, training.state, history)  # last: all is there
-        ranks.barrier()
+        return _train(
+            config,
+            output,
+            force=force and not restarted(),
+            resume=resume or restarted(),
+            checkpoint_minutes=checkpoint_minutes,
+            tell=listener if listener and ranks.first else Silence(),
+            ranks=ranks,
+        )
+
+
+def _train(
+    config: Config,
+    output: Path,
+    *,
+    force: bool,
+    resume: bool,
+    checkpoint_minutes: float,
+    tell: Listener,
+    ranks: Ranks,
+) -> Record:
+    """The part of one rank; everything that it built to talk to the others ends with it."""
+    with ranks.together():
+        run_folder.check_output(output, force=force, resume=resume)
+        find_method(config.method)
+        data = prepare(config, choose_device(config.device), tell.progress)
+    resuming = resume and (output / run_folder.CONFIG).is_file()
+    with ranks.together():
+        config, training = _assemble(config, data, output / run_folder.CONFIG if resuming else None, ranks)
+        history = _restore(training.state, output / run_folder.CHECKPOINTS, tell) if resuming else []
+    if training.state.epoch >= training.epochs:
+        tell.note(f"the run in {output} is complete; pass --force to train it anew")
+        return load_run(output).summary
+    _describe(config, data, ranks, tell)
+    with writing_to(output):
+        if ranks.first:
+            run_folder.open_folder(output, anew=not resuming)
+            run_folder.write_environment(output, training.device, training.amp)
+            write_text(output / run_folder.CONFIG, to_yaml(config))
+            run_folder.write_skipped(output, data.broken)
+        judged, evaluated = _learn_and_keep(training, data, config, output, history, checkpoint_minutes, tell)
+        summary = summarise(config, data, history, judged, evaluated)
+        if ranks.first:
+            run_folder.write_issues(output, judged.table(data.classes))
+            save_outputs(output, judged.outputs)
+            save_model(output, training.state.net, describe_model(config, data, judged.temperature))
+            write_json(output / run_folder.SUMMARY, summary)
+            save_checkpoint(output / run_folder.CHECKPOINTS, training.state, history)  # last: all is there
+    ranks.barrier()
     return summary
 
 
