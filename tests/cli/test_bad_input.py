@@ -133,8 +133,8 @@ def test_arrays_that_are_no_images(refused, pictures, tmp_path):
 
 def test_labels_of_another_length(refused, photos, tmp_path):
     np.save(tmp_path / "l.npy", np.zeros(35, dtype=np.int64))
-    assert "has 35 labels but the data set has 36 images" in refused(photos, "--labels", tmp_path / "l.npy")
-    assert "has 35 labels but the data set has 36 images" in refused(photos, "--true-labels", tmp_path / "l.npy")
+    assert "has 35 labels but the data set has 36 samples" in refused(photos, "--labels", tmp_path / "l.npy")
+    assert "has 35 labels but the data set has 36 samples" in refused(photos, "--true-labels", tmp_path / "l.npy")
     table = list_of(photos)[:30]
     table["path"] = [f"{path.split('/')[-2]}/{path.split('/')[-1]}" for path in table["path"]]
     table.to_csv(tmp_path / "l.csv", index=False)

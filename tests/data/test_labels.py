@@ -30,7 +30,7 @@ def test_npy(tmp_path):
     with pytest.raises(InputError, match="row 1"):
         labels(path)
     np.save(path, np.array([1, 2]))
-    with pytest.raises(InputError, match="2 labels but the data set has 3 images"):
+    with pytest.raises(InputError, match="2 labels but the data set has 3 samples"):
         labels(path)
     np.save(path, np.array([{}, {}, {}]), allow_pickle=True)
     with pytest.raises(InputError, match="Python objects"):

@@ -43,7 +43,7 @@ def read_labels(path: Path, *, key: str | None, names: list[str], label_column: 
         raise InputError(f"{path} is not a label file; give .npy, .npz, .csv, .tsv, .jsonl, .parquet, .pt or .txt.")
     if len(labels) != len(names):
         raise InputError(
-            f"{path} has {len(labels)} labels but the data set has {len(names)} images; give one per image."
+            f"{path} has {len(labels)} labels but the data set has {len(names)} samples; give one per sample."
         )
     return labels
 
