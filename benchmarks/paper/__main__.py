@@ -18,6 +18,7 @@ import argparse
 from collections.abc import Sequence
 
 from benchmarks import cells
+from benchmarks.paper import document
 from benchmarks.paper.figures import draw_figures
 from benchmarks.paper.plots import point_plot, table_points
 from benchmarks.paper.render import render
@@ -68,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.exit(2, f"{error}\n")
     for table in chosen:
         write_table(scale, table)
+    if scale.name == document.SCALE and chosen:
+        write_text(document.DOCUMENT, document.fill(document.DOCUMENT.read_text(), scale, every))
     if options.figures:
         draw_figures(scale, every, at)
 

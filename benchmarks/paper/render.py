@@ -33,7 +33,7 @@ def render(scale: Scale, table: Table, picture: str | None = None) -> str:
         columns = [column for column in table.columns if column.data == data]
         lines += [f"## {TITLES[data]}", ""]
         if data in scale.data:
-            lines += [*_accuracies(scale, table, columns, printed), ""]
+            lines += [*accuracies(scale, table, columns), ""]
         else:
             lines += ["Not run; the paper's numbers:", "", *_printed(columns, printed), ""]
     return "\n".join(lines + _details(scale, table)).rstrip() + "\n"
@@ -83,6 +83,8 @@ def _notes(scale: Scale, table: Table) -> list[str]:
         notes.append("the paper; the ensemble's momentum is the paper's, made for many more epochs.")
     if table.name == "hyper":
         notes.append("tau is the contrast's and the mixture's. Updates: as many as leave two E-steps in a training.")
+    if table.name == "choices":
+        notes.append("`small` has only one block without a projection, in which the shortcuts differ.")
     if "unsupervised" in variants:
         notes.append("Unsupervised: no label is looked at, so one training a seed stands for every noise.")
     if "tcl (paper settings)" in variants:
@@ -122,8 +124,9 @@ def _printed(columns: list[Column], printed: Published | None) -> list[str]:
     return _markdown(["row", *titles], body)
 
 
-def _accuracies(scale: Scale, table: Table, columns: list[Column], printed: Published | None) -> list[str]:
-    """Rows of ours, then those that only the paper has."""
+def accuracies(scale: Scale, table: Table, columns: list[Column], *, others: bool = True) -> list[str]:
+    """Rows of ours, then, with `others`, those that only the paper has; `columns` are of the same data."""
+    printed = PUBLISHED.get(table.name)
     average = f"{columns[0].data}-average"
     averaged = len(columns) > 1 and (printed is None or average in printed.columns)
     keys = [column.key for column in columns] + ([average] if averaged else [])
@@ -136,10 +139,10 @@ def _accuracies(scale: Scale, table: Table, columns: list[Column], printed: Publ
         ours = [percent(measured(scale, table, row, column).values) for column in columns]
         ours += [percent(averages(scale, table, row, columns))] if averaged else []
         body.append([row.title, *_beside(ours, printed, row.paper, keys)])
-    if printed:
+    if printed and others:
         shown = {row.paper for row in table.rows}
-        others = [name for name in printed.rows if name not in shown]
-        body += [[f"{name} (paper only)", *_beside([""] * len(keys), printed, name, keys)] for name in others]
+        theirs = [name for name in printed.rows if name not in shown]
+        body += [[f"{name} (paper only)", *_beside([""] * len(keys), printed, name, keys)] for name in theirs]
     return _markdown(heads, [row for row in body if any(row[1:])])
 
 

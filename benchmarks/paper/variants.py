@@ -48,8 +48,7 @@ HYPER = {
     **{f"tau {tau:g}": Variant({"tcl.tau": tau}) for tau in TAUS if tau != 0.25},
     **{f"update every {count}": Variant({"tcl.update_every": count}) for count in UPDATES[1:]},
 }
-# of the choices between paper and released code those that may change what is learned, not only what it costs; the
-# identity shortcut is not among them, since `small` has one block without a projection
+# of the choices between paper and released code those that may change what is learned, not only what it costs
 MEASURED_CHOICES = (
     "label scale: clean fraction (code)",
     "label scale in cross-supervision alone (code, CIFAR-100)",
@@ -64,6 +63,7 @@ MEASURED_CHOICES = (
     "lambda not dominant (paper)",
     "contrast weight 0.25 (code on 4 GPUs)",
     "no epochs on given labels (paper)",
+    "shortcut identity (paper)",
 )
 VARIANTS: dict[str, Variant] = METHODS | ABLATIONS | HYPER | {name: Variant(CHOICES[name]) for name in MEASURED_CHOICES}
 

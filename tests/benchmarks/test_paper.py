@@ -316,3 +316,30 @@ def test_pages_of_every_table_have_gaps_and_no_holes(paper: Paper) -> None:
             tables = [block.splitlines() for block in page.split("\n\n") if block.startswith("|")]
             assert all(len({line.count("|") for line in lines}) == 1 for lines in tables)
             assert tables or name not in paper.published.PUBLISHED
+
+
+# docs/results.md
+
+
+def test_the_document_says_what_the_results_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.paper import document, tables
+
+    scale = tables.SCALES[document.SCALE]
+    text = document.DOCUMENT.read_text()
+    places = {match["name"] for match in document.PLACE.finditer(text)}
+    assert places >= {"cifar", "plus", "ablation", "knn", "cifar-n"}
+    assert document.fill(text, scale, tables.tables(scale)) == text, "python -m benchmarks.paper --table all --render"
+
+
+def test_a_table_is_written_between_its_marks_and_nothing_else_is_touched(paper: Paper) -> None:
+    from benchmarks.paper import document
+
+    text = "before\n<!-- table plus of cifar10 -->\nold\n<!-- end of table -->\nbetween\n| a | b |\n"
+    filled = document.fill(text, paper.scale, paper.tables.tables(paper.scale))
+    assert filled.startswith("before\n<!-- table plus of cifar10 -->\n\n| row | symmetric 20 %: ours | paper |")
+    assert filled.endswith("\n\n<!-- end of table -->\nbetween\n| a | b |\n")
+    assert "old" not in filled
+    assert "| tcl |  | 95.0 |" in filled
+    assert "paper only" not in filled
+    assert document.fill(filled, paper.scale, paper.tables.tables(paper.scale)) == filled
