@@ -11,7 +11,8 @@ A finished training is a JSON file under benchmarks/results/paper-SCALE, found b
 several tables show is run once. What was stopped goes on where it was: runs are kept in runs/paper. FOLDER of CIFAR-10
 has the python batches or train.parquet and test.parquet, for cifar-n also cifar10n_labels.csv with the columns
 aggre_label, random_label1 and clean_label. Scale mini: 10,000 images, encoder small, 10 epochs, for two CPU cores.
-Scale paper: PreAct ResNet-18, 200 epochs, for a GPU. Tables are written from whatever has been run so far.
+Scale paper: PreAct ResNet-18, 200 epochs, for a GPU. Tables are written from whatever has been run so far, those of
+scale mini into docs/results.md, too.
 """
 
 import argparse

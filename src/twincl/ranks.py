@@ -204,7 +204,7 @@ def join(device_type: str) -> Iterator[Ranks]:
     try:
         yield Ranks(launched_rank(), world)
     except BaseException as error:
-        traceback.clear_frames(error.__traceback__)
+        traceback.clear_frames(error.__traceback__)  # which hold what failed
         gc.collect()
         # private, but the only way to leave NCCL without the others; PyTorch 2.5 has none
         getattr(dist.distributed_c10d, "_abort_process_group", dist.destroy_process_group)()
@@ -212,7 +212,7 @@ def join(device_type: str) -> Iterator[Ranks]:
         if isinstance(error, dist.DistError) or (isinstance(error, RuntimeError) and "gloo" in str(error)):
             raise TrainingError("another process of this training has ended; see what it said") from error
         raise
-    gc.collect()
+    gc.collect()  # a network in DDP is held by itself
     dist.destroy_process_group()
 
 
