@@ -8,6 +8,7 @@ Test accuracy is the mean of the last five epochs.
 
 import argparse
 import json
+import math
 import re
 from datetime import UTC, datetime
 from statistics import mean, stdev
@@ -15,6 +16,7 @@ from typing import Any
 
 from benchmarks.cells import RESULTS, Cell, run_cells
 from benchmarks.choices import CHOICES
+from benchmarks.paper.variants import ABLATIONS
 from twincl.files import write_text
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -22,13 +24,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     **CHOICES,
     "E-step every 4 epochs": {"tcl.update_every": 4},
     "baseline (Table 4, i)": {"method": "baseline"},
-    "loss, targets before mixup (Table 4, ii)": {"tcl.detector": "loss", "tcl.targets": "weak"},
-    "k-NN, targets before mixup (Table 4, ii)": {"tcl.detector": "knn", "tcl.targets": "weak"},
-    "OOD, targets before mixup (Table 4, ii)": {"tcl.targets": "weak"},
-    "temporal ensemble (Table 4, iii)": {"tcl.targets": "ensemble"},
-    "without regularisation (Table 4, iv)": {"tcl.weight_marginal_entropy": 0, "tcl.weight_mean_entropy": 0},
-    "without alignment (Table 4, v)": {"tcl.weight_align": 0},
-    "MoCo (Table 4, vi)": {"tcl.contrast": "moco"},
+    "loss, targets before mixup (Table 4, ii)": ABLATIONS["detector loss"].settings,
+    "k-NN, targets before mixup (Table 4, ii)": ABLATIONS["detector knn"].settings,
+    "OOD, targets before mixup (Table 4, ii)": ABLATIONS["detector ood"].settings,
+    "temporal ensemble (Table 4, iii)": ABLATIONS["temporal ensembling"].settings,
+    "without regularisation (Table 4, iv)": ABLATIONS["without regulariser"].settings,
+    "without alignment (Table 4, v)": ABLATIONS["without alignment"].settings,
+    "MoCo (Table 4, vi)": ABLATIONS["moco"].settings,
     "cross-entropy": {"method": "cross-entropy"},
     "mixup": {"method": "mixup"},
 }
@@ -105,9 +107,11 @@ def main() -> None:
 
 
 def spread(values: list[float], digits: int) -> str:
-    """Mean, and over several values their deviation and number."""
+    """Mean, and over several values their deviation and number; where some are infinite, how many."""
     if not values:
         return ""
+    if infinite := sum(map(math.isinf, values)):
+        return f"∞ ({infinite} of {len(values)})" if len(values) > 1 else "∞"
     deviation = f" ± {stdev(values):.{digits}f} ({len(values)})" if len(values) > 1 else ""
     return f"{mean(values):.{digits}f}{deviation}"
 

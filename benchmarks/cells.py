@@ -78,12 +78,13 @@ class Cell:
 
 def find_result(cell: Cell) -> dict[str, Any] | None:
     """The result of the cell, under whichever table it was run; None if it has not been."""
+    file = _result_file(cell)
+    return json.loads(file.read_text(encoding="utf-8")) if file else None
+
+
+def _result_file(cell: Cell) -> Path | None:
     files = [cell.file, *sorted(cell.file.parent.parent.glob(f"*/{cell.file.name}"))]
-    for file in files:
-        if file.is_file():
-            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            return found
-    return None
+    return next((file for file in files if file.is_file()), None)
 
 
 def run_cell(cell: Cell, threads: int | None = None, *, run_needed: bool = False) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def run_cell(cell: Cell, threads: int | None = None, *, run_needed: bool = False
     if found is not None:
         if run_needed:
             _complete(cell, cell.run_folder)
-        return found
+        return _tested(cell, found)
     commit = _commit()
     with _folder(cell) as folder:
         _complete(cell, folder)
@@ -200,13 +201,27 @@ def _measured(cell: Cell, folder: Path, commit: str) -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """Of the code that measures, with a mark where it was changed since; empty outside a repository."""
-    asked = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    """Of the code that measures, with a mark where it was changed since; empty outside a repository.
+
+    Pages that measurements themselves write are no code.
+    """
+    root = Path(__file__).parents[1]
     try:
-        done = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+        head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=root, capture_output=True, text=True)
+        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "*.py", "constraints.txt"], cwd=root)
     except OSError:  # no git
         return ""
-    return done.stdout.strip()
+    return head.stdout.strip() + "-dirty" * (changed.returncode == 1)
+
+
+def _tested(cell: Cell, found: dict[str, Any]) -> dict[str, Any]:
+    """The result with what the cell's model says of other data, asked for since, where its run is still there."""
+    file, untested = _result_file(cell), cell.also_tested.keys() - found.get("also_tested", {}).keys()
+    if not untested or not file or cell.runs is None or not (cell.run_folder / SUMMARY).is_file():
+        return found
+    found = found | {"also_tested": _also_tested(cell, cell.run_folder)}
+    write_json(file, found)
+    return found
 
 
 def _also_tested(cell: Cell, folder: Path) -> dict[str, dict[str, float]]:
@@ -215,10 +230,10 @@ def _also_tested(cell: Cell, folder: Path) -> dict[str, dict[str, float]]:
     return {name: {key: one[key] for key in ("accuracy", "accuracy_top5") if key in one} for name, one in found.items()}
 
 
-def _imbalance(run: FinishedRun) -> dict[str, float | None]:
+def _imbalance(run: FinishedRun) -> dict[str, float | str | None]:
     """How unequal the classes are among all given labels, those with w > 0.5, and those not called an issue.
 
-    None for a set that has lost a class, and for w where the method keeps none.
+    "inf" for a set that has lost a class; None for w where the method keeps none.
     """
     learned = (run.table["split"] == "train").to_numpy()
     labels = run.class_numbers("given_label")[learned]
@@ -227,9 +242,9 @@ def _imbalance(run: FinishedRun) -> dict[str, float | None]:
     trusted = state["clean"].numpy() > 0.5 if "clean" in state else None
     unflagged = ~run.table["is_label_issue"].to_numpy(dtype=bool)[learned]
     return {
-        "given": _rounded(imbalance_ratio(labels)),
-        "trusted": None if trusted is None else _rounded(imbalance_ratio(labels, trusted)),
-        "unflagged": _rounded(imbalance_ratio(labels, unflagged)),
+        "given": _ratio(imbalance_ratio(labels)),
+        "trusted": None if trusted is None else _ratio(imbalance_ratio(labels, trusted)),
+        "unflagged": _ratio(imbalance_ratio(labels, unflagged)),
     }
 
 
@@ -244,7 +259,12 @@ def _announce(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None or math.isinf(value) else round(value, 5)
+    return None if value is None else round(value, 5)
+
+
+def _ratio(value: float) -> float | str:
+    """JSON has no infinity."""
+    return "inf" if math.isinf(value) else round(value, 5)
 
 
 def _shown(value: Any) -> Any:

@@ -84,6 +84,9 @@ def _draw(
     axes.tick_params(axis="x", length=0)
     for place, runs in zip(places, values, strict=True):
         if runs:
+            if np.isinf(runs).any():
+                axes.text(place, 0, "∞", ha="center", va="bottom", color=colour)
+                continue
             height, deviation = float(np.mean(runs)), float(np.std(runs, ddof=1)) if len(runs) > 1 else 0.0
             thin = {"elinewidth": 1, "capsize": 2}
             axes.bar(place, height, width, color=colour, label=label, yerr=deviation or None, error_kw=thin)

@@ -11,6 +11,7 @@ from twincl.report.layout import lay_out
 from twincl.report.theme import PALETTE, Plot, Theme
 
 BINS = 100
+POINTS = 10_000  # as in the paper
 CROSS = "#8a9199"
 
 
@@ -46,7 +47,7 @@ def posterior_histogram(found: Representations) -> Plot:
 def _map(
     embeddings: NDArray[np.float32], labels: Labels, crossed: NDArray[np.bool_], classes: Sequence[str]
 ) -> Plot | None:
-    layout = lay_out(embeddings, seed=0)
+    layout = lay_out(embeddings, seed=0, limit=POINTS)
     if layout is None:
         return None
     x, y = layout.points.T

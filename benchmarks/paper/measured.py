@@ -44,11 +44,11 @@ class Measured:
         return [result["curves"][key] for result in self.results if key in result["curves"]]
 
     def said(self, key: str, part: str = "summary") -> list[float]:
-        """A number of each run that has it; of a curve the last."""
+        """A number of each run that has it; of a curve the last. Where classes were lost, their ratio is infinite."""
         if part == "curves":
             return [last for curve in self.curves(key) if (last := curve[-1]) is not None]
         found = [result[part].get(key) for result in self.results]
-        return [value for value in found if value is not None]
+        return [float(value) for value in found if value is not None]
 
     def _last(self) -> list[list[float]]:
         return [run[-LAST:] for run in self._runs()]

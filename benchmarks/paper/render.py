@@ -9,7 +9,8 @@ from benchmarks.cells import find_result
 from benchmarks.paper.measured import SEEDS, Measured, averages, measured, percent
 from benchmarks.paper.published import PUBLISHED, Published
 from benchmarks.paper.tables import TITLES, Column, Scale, Table, table_cells
-from benchmarks.paper.variants import plus_epochs
+from benchmarks.paper.variants import PAPER_EPOCHS, plus_epochs
+from twincl.config import build_config
 
 DETAILS = (
     ("AUROC", "summary", "detection_auroc", 4),
@@ -51,9 +52,9 @@ def _about(scale: Scale, table: Table, printed: Published | None) -> list[str]:
         f"**Ours: {scale.words}.** {theirs}",
         *(["**These are different scales: compare the order of rows, not their height.**"] if other else []),
         "",
-        "Accuracy in %: of each run the mean of its last five epochs (of k-NN that at the end), then mean ± standard",
-        "deviation over runs (their number), each with another seed and simulated noise; without ±: one run. Blank:",
-        "not run, or not printed.",
+        "Accuracy in %: of each run the mean of its last five epochs (of k-NN, and on other data than the training's,",
+        "that at the end), then mean ± standard deviation over runs (their number), each with another seed and",
+        "simulated noise; without ±: one run. Blank: not run, or not printed.",
         *_notes(scale, table),
         "",
         f"Command: `python -m benchmarks.paper --table {table.name} --scale {scale.name} --data FOLDER`. Each run is a",
@@ -74,15 +75,17 @@ def _notes(scale: Scale, table: Table) -> list[str]:
         )
         notes.append("at TCL's last epoch, whose accuracy stands below: the headline of TCL is of its last five.")
     if variants & {"detector ood", "temporal ensembling"}:
+        ours = ", whose E-step fits log-odds and whose first epochs are on given labels"
+        longer = ", made for many more epochs" if scale.epochs < PAPER_EPOCHS else ""
+        notes.append(f"Every row is a change of the preset named above{ours if scale.preset == 'default' else ''}.")
         notes.append(
-            "Every row is a change of the preset named above, whose E-step fits log-odds and whose first epochs are on"
+            "The loss detector takes the last epoch's losses, not their mean over five epochs as DivideMix does"
         )
-        notes.append(
-            "given labels; the loss detector takes the last epoch's losses, not their mean over epochs as at 90 % in"
-        )
-        notes.append("the paper; the ensemble's momentum is the paper's, made for many more epochs.")
+        notes.append(f"at 90 %; the ensemble's momentum is ELR's{longer}.")
     if table.name == "hyper":
-        notes.append("tau is the contrast's and the mixture's. Updates: as many as leave two E-steps in a training.")
+        sigma = build_config(preset=scale.preset, settings={}).tcl.sigma
+        whose = "the contrast's and the mixture's" if sigma == "tau" else "the contrast's alone"
+        notes.append(f"tau is {whose}. Updates: as many as leave two E-steps in a training.")
     if table.name == "choices":
         notes.append("`small` has only one block without a projection, in which the shortcuts differ.")
     if "unsupervised" in variants:

@@ -8,8 +8,8 @@ from benchmarks.speed.options import Figures, Options
 from benchmarks.speed.product import CLASSES, random_training
 from benchmarks.speed.timing import best_in_turn
 from twincl.methods.method import Snapshot
+from twincl.nets.precision import precision
 from twincl.runs.assemble import Training
-from twincl.training.device import precision
 from twincl.training.snapshot import take_snapshot
 
 BATCH = 256

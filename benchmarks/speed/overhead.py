@@ -10,7 +10,7 @@ from benchmarks.speed.options import Figures, Options
 from benchmarks.speed.product import Steps, random_training
 from benchmarks.speed.timing import Stopwatch, best_in_turn
 from twincl.core.mixup import mix
-from twincl.training.device import precision
+from twincl.nets.precision import precision
 
 BATCHES = {"preact18": ("preact_resnet18", 64), "small": ("small", 256)}
 

@@ -61,7 +61,7 @@ class Steps:
 
     def descend(self, batch: Batch) -> None:
         """The rest of the step."""
-        terms = descend(self.training.state, batch, rate=self.training.schedule(0), amp=self.training.amp)
+        terms = descend(self.training.state, batch, rate=self.training.schedule(0))
         torch.stack(list(terms.values()))  # what is kept for the log
 
     def _endless(self) -> Iterator[Batch]:

@@ -133,6 +133,7 @@ class Config(Section):
 Values = dict[str, Any]
 
 _PAPER: Values = {
+    "amp": False,
     "model": {
         "name": "preact_resnet18",
         "feat_dim": 128,
@@ -171,6 +172,7 @@ _PAPER: Values = {
 }
 
 _OFFICIAL: Values = {
+    "amp": False,
     "model": {
         "name": "preact_resnet18",
         "feat_dim": 256,

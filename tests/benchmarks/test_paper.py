@@ -1,6 +1,7 @@
 """The paper's tables: numbers as printed, cells found by what they are, trainings that go on, pages with gaps."""
 
 import json
+import math
 import re
 import shutil
 from dataclasses import dataclass, replace
@@ -216,6 +217,29 @@ def test_a_finished_model_is_tested_on_other_data_too(paper: Paper, photos: Path
     result = paper.cells.run_cell(cell)
     assert result["also_tested"].keys() == {"elsewhere"}
     assert 0 <= result["also_tested"]["elsewhere"]["accuracy"] <= 1
+
+
+def test_other_data_that_come_to_hand_later_are_tested_then(paper: Paper, trained: list[str], photos: Path) -> None:
+    cell = paper.cell("cross-entropy", cifar10=str(photos))
+    first = paper.cells.run_cell(cell)
+    assert "also_tested" not in first
+    later = paper.cells.run_cell(replace(cell, also_tested={"elsewhere": str(photos)}))
+    assert later == first | {"also_tested": later["also_tested"]} == json.loads(cell.file.read_text())
+    assert 0 <= later["also_tested"]["elsewhere"]["accuracy"] <= 1
+    assert trained == [cell.name]
+    cell.run_folder.rename(cell.run_folder.with_name("gone"))
+    assert paper.cells.run_cell(replace(cell, also_tested={"another": str(photos)})) == later
+
+
+def test_a_class_that_was_lost_is_not_left_out_of_the_ratio(paper: Paper) -> None:
+    from benchmarks.ablation import spread
+    from benchmarks.paper.measured import Measured
+
+    kept = json.loads(json.dumps([paper.cells._ratio(value) for value in (1.3, math.inf)]))
+    found = Measured("test_accuracy", [{"imbalance": {"trusted": value}} for value in [*kept, None]])
+    assert found.said("trusted", "imbalance") == [1.3, math.inf]
+    assert spread(found.said("trusted", "imbalance"), 2) == "∞ (1 of 2)"
+    assert spread([math.inf], 2) == "∞"
 
 
 def test_ilsvrc_is_another_test_of_what_webvision_taught(paper: Paper) -> None:

@@ -22,7 +22,7 @@ METHODS = {
     "tcl": ["--method", "tcl", "--set", "tcl.sigma=per_class"],
     "all views mixed": ["--set", "tcl.mix_sources=all", "--set", "tcl.forward_unmixed=true"],
     "cross-entropy": ["--method", "cross-entropy"],
-    "mixup": ["--method", "mixup"],
+    "mixup": ["--method", "mixup", *("--set", "mixup.bootstrap=0.2"), *("--set", "mixup.label_epochs=1")],
     "moco, ensemble": ["--contrast", "moco", *("--set", "tcl.targets=ensemble"), *("--set", "tcl.label_epochs=1")],
     "epochs on a sample": ["--epochs", "3", "--set", "optim.steps_per_epoch=2", "--set", "optim.estep=sample"],
 }

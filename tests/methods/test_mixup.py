@@ -50,6 +50,38 @@ def test_the_loss_matches_its_naive_twin(alpha: float) -> None:
     assert float(terms["cross_entropy"].detach()) == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_bootstrapped_targets_are_partly_the_class_predicted_before_mixup(share: float) -> None:
+    method, batch = Mixup(parts(), MixupSettings(bootstrap=share)), some_batch()
+    generator = method.parts.generator
+    before = generator.get_state()
+    terms = method.losses(batch, epoch=4)
+    generator.set_state(before)
+    weak = method.parts.views.weak(batch.images, generator)
+    plan = draw_mix(B, generator, alpha=1.0, per_sample=False, dominant=False)
+    partner, kept = plan.partner.tolist(), plan.share.tolist()
+    mixed = torch.stack([kept[i] * weak[i] + (1 - kept[i]) * weak[partner[i]] for i in range(B)])
+    rows = method.parts.net(torch.cat([mixed, weak])).logits.double().tolist()
+    labels, chosen = batch.labels.tolist(), [row.index(max(row)) for row in rows[B:]]
+    assert labels != chosen
+    expected = 0.0
+    for i, row in enumerate(rows[:B]):
+        loss = [math.log(sum(math.exp(y) for y in row)) - x for x in row]
+        for j, part in ((i, kept[i]), (partner[i], 1 - kept[i])):
+            expected += part * ((1 - share) * loss[labels[j]] + share * loss[chosen[j]]) / B
+    assert float(terms["cross_entropy"].detach()) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_first_epochs_are_not_bootstrapped() -> None:
+    def loss(epoch: int, **settings: float) -> float:
+        return float(Mixup(parts(), MixupSettings(**settings)).losses(some_batch(), epoch)["cross_entropy"].detach())
+
+    plain = loss(0)
+    assert [loss(epoch, bootstrap=0.5) == plain for epoch in (0, 3, 4, 9)] == [True, True, False, False]
+    assert [loss(epoch, bootstrap=0.5, label_epochs=2) == plain for epoch in (1, 2)] == [True, False]
+    assert Mixup(parts()._replace(epochs=70), MixupSettings()).label_epochs == 30, "as in Sel-CL and MOIT"
+
+
 def test_labels_are_judged_as_cross_entropy_judges_them() -> None:
     probabilities = torch.randn(24, K, generator=torch.Generator().manual_seed(0)).mul(4).softmax(1)
     seen = Snapshot(torch.zeros(24, 4), probabilities)

@@ -18,6 +18,7 @@ from twincl.core.scores import neighbour_score
 from twincl.data.batches import Batch
 from twincl.methods.method import Parts, Snapshot
 from twincl.methods.tcl import TCL, TCLSettings
+from twincl.nets.precision import precision
 from twincl.nets.twin import TwinNet
 
 N, B, K, D = 30, 6, 3, 5
@@ -54,12 +55,12 @@ class Flat(nn.Module):
         return self.linear(images.flatten(1))
 
 
-def make(settings: TCLSettings, *, epochs: int = 40) -> TCL:
+def make(settings: TCLSettings, *, epochs: int = 40, amp: bool = False) -> TCL:
     torch.manual_seed(0)
     net = TwinNet(Flat(), K, feat_dim=D, head_bn=True, dropout=0.0)
     views = ImageViews(NATURAL, (0.5, 0.4, 0.3), (0.2, 0.3, 0.4))
     labels = torch.arange(N) % K
-    return TCL(Parts(net, views, labels, K, epochs, torch.Generator().manual_seed(3)), settings)
+    return TCL(Parts(net, views, labels, K, epochs, torch.Generator().manual_seed(3), amp=amp), settings)
 
 
 def snapshot(seed: int = 0, spread: float = 0.3) -> Snapshot:
@@ -155,7 +156,7 @@ def naive_losses(
     unmixed = options.forward_unmixed or options.targets == "weak"
     rows = [*first, *second, *mixed, *(third if unmixed else [])]
     with torch.no_grad():
-        embeddings, logits = (part.double().tolist() for part in method.parts.net(torch.stack(rows)))
+        embeddings, logits = (part.double().tolist() for part in method.parts.forward(torch.stack(rows)))
 
     labels = batch.labels.tolist()
     one_hot = [[float(label == k) for k in range(K)] for label in labels]
@@ -187,7 +188,8 @@ def naive_losses(
         contrast -= math.log(math.exp(dot(anchor, twins[(i + B) % (2 * B)]) / options.tau) / others) / (2 * B)
 
     if copy is not None:
-        keys = copy(torch.stack([*first, *second])).double().tolist()
+        with precision(torch.device("cpu"), method.parts.amp):
+            keys = copy(torch.stack([*first, *second])).double().tolist()
         contrast = 0.0
         for i, query in enumerate(twins):
             own = math.exp(dot(query, keys[(i + B) % (2 * B)]) / options.tau)
@@ -221,10 +223,15 @@ def naive_losses(
     }
 
 
-@pytest.mark.parametrize("epoch", [0, 30])
-@pytest.mark.parametrize("name", SETTINGS)
-def test_every_loss_term_matches_its_naive_twin(name: str, epoch: int) -> None:
-    method, batch = rested(make(SETTINGS[name])), some_batch()
+@pytest.mark.parametrize(
+    ("name", "epoch", "amp"),
+    [
+        *((name, epoch, False) for name in SETTINGS for epoch in (0, 30)),
+        *((name, 30, True) for name in ("default", "paper", "official", "moco")),  # only the network is in bfloat16
+    ],
+)
+def test_every_loss_term_matches_its_naive_twin(name: str, epoch: int, amp: bool) -> None:
+    method, batch = rested(make(SETTINGS[name], amp=amp)), some_batch()
     remembered = {}
     if method.ensemble is not None:
         remembered["ensemble"] = method.ensemble[batch.index].tolist()
@@ -341,6 +348,21 @@ def test_expectation_follows_the_equations(name: str, score: str) -> None:
     np.testing.assert_allclose(clean, expected, rtol=1e-3, atol=1e-3)
     assert clean.min() < 0.5 < clean.max()
     assert torch.equal(clean, method.clean)
+
+
+@pytest.mark.parametrize("name", ["default", "paper", "official", "official-c100"])
+def test_expectation_on_some_rows_is_that_of_a_set_of_these_alone(name: str) -> None:
+    rows = torch.arange(N)[torch.arange(N) % 5 != 1]
+    seen = Snapshot(*(output[rows] for output in snapshot(5)))
+    method, alone = make(SETTINGS[name]), make(SETTINGS[name])
+    alone.parts = alone.parts._replace(labels=alone.parts.labels[rows])
+    found, expected = method.expectation(seen, rows), alone.expectation(seen)
+    for mine, theirs in zip(found, expected, strict=True):
+        assert torch.equal(mine, theirs)
+    assert torch.equal(method.mixture.means, alone.mixture.means)
+    assert torch.equal(method.clean[rows], expected.clean)
+    assert method.clean.isnan().nonzero().flatten().tolist() == [i for i in range(N) if i % 5 == 1]
+    assert method._label_scale("clean_fraction") == alone._label_scale("clean_fraction") < 1
 
 
 def test_the_other_detectors_fit_their_own_scores() -> None:

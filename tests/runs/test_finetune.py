@@ -34,6 +34,7 @@ def test_the_configuration_is_that_of_the_run_but_for_the_second_stage(first):
     before = build_config(file=first / "config.yaml", settings={})
     assert (config.method, config.optim.epochs, config.optim.batch_size) == ("mixup", 70, 8)
     assert (config.optim.lr, config.optim.lr_floor, config.optim.weight_decay) == (0.001, 1.0, 1e-4)
+    assert (config.mixup.bootstrap, before.mixup.bootstrap) == (0.2, 0.0)
     assert config.finetune.run == str(first)
     for section in ("data", "noise", "model", "augment", "tcl"):
         mine, theirs = getattr(config, section), getattr(before, section)
@@ -92,6 +93,9 @@ def test_end_to_end_and_resumed(first, tmp_path, more):
     assert (summary["method"], summary["epochs"], summary["num_judged"]) == ("mixup", 2, 36)
     lines = [json.loads(line) for line in (tmp_path / "plus" / "metrics.jsonl").read_text().splitlines()]
     assert [line["lr"] for line in lines] == [0.001, 0.001]
+    judged = ["detection_auroc_w" in line for line in lines]  # of the given labels, which others are learned than
+    assert judged == ([False, False] if more else [True, True])
+    assert all(0 <= line["detection_auroc"] <= 1 for line in lines)
     assert train(config, tmp_path / "plus", resume=True) == summary
 
 

@@ -13,7 +13,6 @@ from twincl.methods.tcl import TCL, TCLSettings
 from twincl.nets.preact import SmallNet
 from twincl.nets.twin import TwinNet
 from twincl.training.loop import Epoch, TrainState, fit
-from twincl.training.snapshot import RunningSnapshot
 
 
 @dataclass
@@ -23,12 +22,11 @@ class Tiny:
     state: TrainState
     views: ImageViews
     batches: Batches
+    sampled: bool  # whether E-steps look only at what is learned from next
 
     def train(self, epochs: int, **options) -> list[Epoch]:
-        schedule = options.pop("schedule", lambda step: 0.01)
-        return list(
-            fit(self.state, self.views, self.batches, epochs=epochs, seed=0, amp=False, schedule=schedule, **options)
-        )
+        defaults = {"seed": 0, "amp": False, "schedule": lambda step: 0.01, "sampled": self.sampled}
+        return list(fit(self.state, self.views, self.batches, epochs=epochs, **(defaults | options)))
 
 
 @pytest.fixture
@@ -43,7 +41,6 @@ def tiny(pictures):
         parts = Parts(net, views, torch.from_numpy(labels), 3, 4, torch.Generator().manual_seed(0))
         optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=0.9)
         state = TrainState(net, optimizer, method or TCL(parts, TCLSettings()), parts.generator)
-        state.running = RunningSnapshot() if sample else None
-        return Tiny(state, views, batches)
+        return Tiny(state, views, batches, sampled=sample is not None)
 
     return make

@@ -2,11 +2,11 @@ import pytest
 import torch
 
 from twincl.errors import InputError
+from twincl.nets.precision import precision
 from twincl.training.device import (
     best_seconds,
     choose_device,
     mixed_precision_pays,
-    precision,
     seed_everything,
     undisturbed,
 )

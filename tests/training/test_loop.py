@@ -17,11 +17,12 @@ class Diary:
         self.calls, self.snapshots = [], []
         self.weight = torch.nn.Parameter(torch.zeros(()))
 
-    def expectation(self, snapshot):
+    def expectation(self, snapshot, rows=None):
         self.calls.append("expectation")
-        assert len(snapshot.embeddings) == 12
-        self.snapshots.append(snapshot)
-        return Detection(torch.ones(12), torch.ones(12))
+        count = 12 if rows is None else len(rows)
+        assert len(snapshot.embeddings) == count
+        self.snapshots.append((snapshot, rows))
+        return Detection(torch.ones(count), torch.ones(count))
 
     def losses(self, batch, epoch):
         self.calls.append(f"losses {epoch}")
@@ -121,29 +122,40 @@ def learner(tiny, **options):
 
 
 @pytest.mark.parametrize("update_every", [1, 2])
-def test_with_a_running_snapshot_only_what_is_learned_from_next_is_looked_at(tiny, update_every):
+def test_of_a_sample_only_what_is_learned_from_next_is_looked_at(tiny, update_every):
     training = learner(tiny, sample=4, update_every=update_every)
     seen = training.train(5)
     method = training.state.method
-    last = method.snapshots[0]
-    looks = iter(method.snapshots[1:])
-    for done in range(update_every, 5, update_every):
-        now = next(looks)
+    looked_at = [rows for _, rows in method.snapshots]
+    for done, rows in zip(range(0, 5, update_every), looked_at, strict=False):
         ahead = torch.cat(method.seen[done : done + update_every]).unique()
-        changed = (now.probabilities != last.probabilities).any(1) & (now.embeddings != last.embeddings).any(1)
-        assert changed.nonzero().flatten().tolist() == ahead.tolist()
-        last = now
-    assert (next(looks).probabilities != last.probabilities).any(1).all(), "at the end everything is"
-    assert next(looks, None) is None
+        assert rows.tolist() == ahead.tolist()
+    assert looked_at[-1] is None, "at the end everything is"
     assert [epoch.number for epoch in seen if epoch.snapshot is not None] == (
         [1, 2, 3, 4, 5] if update_every == 1 else [2, 4, 5]
     )
+    for epoch, rows in zip((epoch for epoch in seen if epoch.snapshot is not None), looked_at[1:], strict=True):
+        assert (epoch.rows is None) == (rows is None)
+        assert epoch.rows is None or epoch.rows.tolist() == rows.tolist()
 
 
-def test_without_one_everything_is_looked_at(tiny):
+def test_what_is_said_of_a_sample_is_said_now(tiny):
+    """The rows of a part are those that a look at all would have given."""
     training = learner(tiny, sample=4)
-    training.state.running = None
-    training.train(3)
-    for before, now in itertools.pairwise(training.state.method.snapshots):
+    training.train(1)
+    part, rows = training.state.method.snapshots[0]
+    every = learner(tiny, sample=4)
+    every.train(1, sampled=False)
+    whole, none = every.state.method.snapshots[0]
+    assert none is None
+    for some, all_ in zip(part, whole, strict=True):
+        torch.testing.assert_close(some, all_[rows])
+
+
+def test_otherwise_everything_is_looked_at(tiny):
+    training = learner(tiny, sample=4)
+    training.train(3, sampled=False)
+    for (before, _), (now, rows) in itertools.pairwise(training.state.method.snapshots):
+        assert rows is None
         assert (now.probabilities != before.probabilities).any(1).all()
     assert [len(index) for index in training.state.method.seen] == [4, 4, 4]

@@ -170,7 +170,9 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
         "amp",
         Annotated[
             bool | None,
-            typer.Option("--amp/--no-amp", help="bfloat16 or float32.  [default: the faster, measured]"),
+            typer.Option(
+                "--amp/--no-amp", help="bfloat16 or float32.  [default: the faster; with the paper's presets float32]"
+            ),
         ],
     ),
 }

@@ -19,9 +19,9 @@ class CrossEntropy:
         self.parts = parts
         parts.net.projector.requires_grad_(False)  # nothing teaches it
 
-    def expectation(self, snapshot: Snapshot) -> Detection:
+    def expectation(self, snapshot: Snapshot, rows: Tensor | None = None) -> Detection:
         """Two components over the classifier's own probability of the given label."""
-        given = given_label_posterior(snapshot.probabilities, self.parts.labels)
+        given = given_label_posterior(snapshot.probabilities, self.parts.labels_of(rows))
         return Detection(given, torch.from_numpy(clean_probability(given.cpu().numpy()).probability).to(given))
 
     def losses(self, batch: Batch, epoch: int) -> LossTerms:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from twincl.augment.views import Views
 from twincl.data.batches import Batch
+from twincl.nets.precision import precision
 from twincl.nets.twin import Outputs, TwinNet
 from twincl.ranks import ALONE, Ranks
 
@@ -24,22 +25,28 @@ class Parts(NamedTuple):
     epochs: int  # length of the whole training
     generator: torch.Generator  # source of all randomness of views and mixup, in the same state on all ranks
     ranks: Ranks = ALONE
+    amp: bool = False  # forward passes in bfloat16
     replica: Callable[[Tensor], Outputs] | None = None  # `net` as DDP has wrapped it, where there are more ranks
+
+    def labels_of(self, rows: Tensor | None) -> Tensor:
+        """The given labels of some samples, or of all if None."""
+        return self.labels if rows is None else self.labels[rows.to(self.labels.device)]
 
     def forward(self, images: Tensor) -> Outputs:
         """This rank's own rows through the network, in a step."""
-        return (self.replica or self.net)(images)
+        with precision(images.device, self.amp):
+            return (self.replica or self.net)(images)
 
 
 class Snapshot(NamedTuple):
-    """The whole training set seen by the network at rest: un-augmented images, evaluation mode."""
+    """Samples seen by the network at rest: un-augmented images, evaluation mode."""
 
     embeddings: Tensor  # (N, D) unit rows
     probabilities: Tensor  # (N, K) the classifier's
 
 
 class Detection(NamedTuple):
-    """What an expectation step says of the N given labels: in either, low is suspect."""
+    """What an expectation step says of the N given labels that it looked at: in either, low is suspect."""
 
     score: Tensor  # (N,) how well the label fits its sample
     clean: Tensor  # (N,) w, the probability that it is right, by two components over the score
@@ -50,10 +57,11 @@ class Method(Protocol):
 
     update_every: int  # epochs from one expectation step to the next
 
-    def expectation(self, snapshot: Snapshot) -> Detection:
-        """Refresh what is derived from all training samples; returns what that says of their labels.
+    def expectation(self, snapshot: Snapshot, rows: Tensor | None = None) -> Detection:
+        """Refresh what is derived from the training samples; returns what that says of their labels.
 
-        Called once before the first epoch, then after every `update_every` epochs and after the last.
+        Called once before the first epoch, then after every `update_every` epochs and after the last. The snapshot is
+        of all samples, or of `rows`: then no other is learned from until the next call.
         """
 
     def losses(self, batch: Batch, epoch: int) -> LossTerms:

@@ -1,13 +1,19 @@
-"""Mixup training on the given labels (Zhang and others, ICLR 2018): the plainest way to learn less from a wrong one."""
+"""Mixup training on the given labels (Zhang and others, ICLR 2018): the plainest way to learn less from a wrong one.
+
+With `bootstrap` a part of the target is the network's own choice (Arazo and others, ICML 2019), as in the second stage
+of Sel-CL and MOIT, and so of TCL+.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Gt
+import torch
+from annotated_types import Ge, Gt, Le
 from torch.nn import functional as F
 
 from twincl.core.losses import cross_entropy
 from twincl.core.mixup import mix
+from twincl.core.targets import bootstrap_targets
 from twincl.data.batches import Batch
 from twincl.methods.cross_entropy import CrossEntropy
 from twincl.methods.method import LossTerms, Parts
@@ -19,6 +25,8 @@ class MixupSettings:
     """The switches of the method."""
 
     alpha: Annotated[float, Gt(0)] = 1.0  # lambda ~ Beta(alpha, alpha), one a batch
+    bootstrap: Annotated[float, Ge(0), Le(1)] = 0.0  # share of the target that is the class predicted before mixup
+    label_epochs: Annotated[int, Ge(0)] | None = None  # first epochs without that; None: three sevenths of all
 
 
 class Mixup(CrossEntropy):
@@ -27,12 +35,19 @@ class Mixup(CrossEntropy):
     def __init__(self, parts: Parts, settings: MixupSettings):
         super().__init__(parts)
         self.settings = settings
+        self.label_epochs = 3 * parts.epochs // 7 if settings.label_epochs is None else settings.label_epochs
 
     def losses(self, batch: Batch, epoch: int) -> LossTerms:
-        """Cross-entropy of the mixed weak views with the labels mixed alike."""
-        parts = self.parts
+        """Cross-entropy of the mixed weak views with the labels, or what stands for them, mixed alike."""
+        parts, share = self.parts, self.settings.bootstrap
         weak = parts.views.weak(batch.images, parts.generator, parts.ranks)
         plan, mixed = mix_own_rows(weak, parts, alpha=self.settings.alpha)
-        logits = parts.ranks.gather(parts.forward(mixed).logits)
-        targets = mix(F.one_hot(batch.labels, parts.num_classes).to(logits), plan)
-        return {"cross_entropy": cross_entropy(logits, targets)}
+        bootstraps = share > 0 and epoch >= self.label_epochs
+        views = [mixed, weak] if bootstraps else [mixed]
+        outputs = parts.ranks.gather_views(parts.forward(torch.cat(views)).logits, len(views))
+        logits, *before_mixup = outputs.chunk(len(views))
+        targets = F.one_hot(batch.labels, parts.num_classes).to(logits)
+        if bootstraps:
+            chosen = F.one_hot(before_mixup[0].argmax(1), parts.num_classes)
+            targets = bootstrap_targets(targets, logits.new_full((len(targets),), 1 - share), chosen)
+        return {"cross_entropy": cross_entropy(logits, mix(targets, plan))}

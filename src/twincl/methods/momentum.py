@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from twincl.core.losses import info_nce_queue
 from twincl.methods.method import Parts
+from twincl.nets.precision import precision
 
 
 class MomentumContrast:
@@ -21,7 +22,7 @@ class MomentumContrast:
     """
 
     def __init__(self, parts: Parts, *, momentum: float, length: int, temperature: float):
-        self.momentum, self.temperature, self.ranks = momentum, temperature, parts.ranks
+        self.momentum, self.temperature, self.ranks, self.amp = momentum, temperature, parts.ranks, parts.amp
         followed = nn.Sequential(parts.net.encoder, parts.net.projector)
         self._followed = list(followed.parameters())
         self._copy = copy.deepcopy(followed).requires_grad_(False).train()
@@ -33,7 +34,7 @@ class MomentumContrast:
 
         Images (b, ...) are this rank's, queries (B, D) of all ranks.
         """
-        with torch.no_grad():
+        with torch.no_grad(), precision(images1.device, self.amp):
             self._keys = self.ranks.gather_views(self._copy(torch.cat([images1, images2])), 2)
         keys1, keys2 = self._keys.chunk(2)
         queue = self._queue[: self._filled]

@@ -61,7 +61,7 @@ class TCLSettings:
 
 
 def fit_mixture(snapshot: Snapshot, settings: TCLSettings) -> Mixture:
-    """Eqs. 3 and 4: the mixture over what the network says of all samples."""
+    """Eqs. 3 and 4: the mixture over what the network says of the samples."""
     means = class_means(snapshot.embeddings, snapshot.probabilities)
     variances = (
         torch.full_like(means[:, 0], settings.tau)
@@ -74,8 +74,9 @@ def fit_mixture(snapshot: Snapshot, settings: TCLSettings) -> Mixture:
 class TCL:
     """Learns a classifier g and representations f whose class mixture tells which given labels are wrong.
 
-    State that survives a step: the `mixture`, the clean probability `clean` (N,) of every given label, and, where
-    targets or contrast need them, the `ensemble` (N, K) of predictions and `moco`.
+    State that survives a step: the `mixture`, the clean probability `clean` (N,) of every given label, NaN of those
+    that the last E-step did not look at, and, where targets or contrast need them, the `ensemble` (N, K) of predictions
+    and `moco`.
     """
 
     def __init__(self, parts: Parts, settings: TCLSettings):
@@ -101,36 +102,42 @@ class TCL:
 
     # E-step
 
-    def expectation(self, snapshot: Snapshot) -> Detection:
+    def expectation(self, snapshot: Snapshot, rows: Tensor | None = None) -> Detection:
         """Update mu and sigma (Eqs. 3, 4) and the clean probability w of every label (Eqs. 7, 8)."""
         self.mixture = fit_mixture(snapshot, self.settings)
-        scores = self._scores(snapshot)
-        self.clean = self._clean_probability(scores).to(self.clean)
-        return Detection(scores, self.clean)
+        labels = self.parts.labels_of(rows)
+        scores = self._scores(snapshot, labels)
+        clean = self._clean_probability(scores, labels).to(self.clean)
+        if rows is None:
+            self.clean = clean
+        else:
+            self.clean = torch.full_like(self.clean, torch.nan).index_copy(0, rows.to(clean.device), clean)
+        return Detection(scores, clean)
 
-    def _scores(self, snapshot: Snapshot) -> Tensor:
-        """How well each given label fits its sample, (N,)."""
+    def _scores(self, snapshot: Snapshot, labels: Tensor) -> Tensor:
+        """How well each label fits its sample, (N,)."""
         if self.settings.detector == "loss":
-            return classifier_score(snapshot.probabilities, self.parts.labels)
+            return classifier_score(snapshot.probabilities, labels)
         if self.settings.detector == "knn":
-            return neighbour_score(snapshot.embeddings, self.parts.labels, self.parts.num_classes)
-        given = self.mixture.posterior_of(self.parts.labels, snapshot.embeddings)
-        return torch.logit(given, eps=1e-6) if self.settings.gmm_score == "log_odds" else given
+            return neighbour_score(snapshot.embeddings, labels, self.parts.num_classes)
+        posterior = self.mixture.posterior_of(labels, snapshot.embeddings)
+        return torch.logit(posterior, eps=1e-6) if self.settings.gmm_score == "log_odds" else posterior
 
-    def _clean_probability(self, given: Tensor) -> Tensor:
-        scores, labels = given.cpu().numpy(), self.parts.labels.cpu().numpy()
+    def _clean_probability(self, fit: Tensor, given: Tensor) -> Tensor:
+        """Eq. 8 over how well each given label fits, (N,)."""
+        scores, labels = fit.cpu().numpy(), given.cpu().numpy()
         scope, monotone = self.settings.gmm_scope, self.settings.gmm_monotone
         rescale, limits = self.settings.gmm_rescale, USUAL
         if self.settings.detector == "loss":
             rescale, limits = True, DIVIDEMIX
         if scope == "auto":
-            smallest = int(torch.bincount(self.parts.labels, minlength=self.parts.num_classes).min())
+            smallest = int(torch.bincount(given, minlength=self.parts.num_classes).min())
             scope = "per_class" if self.parts.num_classes >= 50 and smallest >= 100 else "global"
         if scope == "per_class":
             by_class = clean_probability_per_class(scores, labels, monotone=monotone, rescale=rescale, limits=limits)
             return torch.from_numpy(by_class)
-        fit = clean_probability(scores, monotone=monotone, rescale=rescale, limits=limits)
-        return torch.from_numpy(fit.probability)
+        by_all = clean_probability(scores, monotone=monotone, rescale=rescale, limits=limits)
+        return torch.from_numpy(by_all.probability)
 
     # M-step
 
@@ -225,7 +232,8 @@ class TCL:
         return views
 
     def _label_scale(self, kind: LabelScale) -> Tensor | float:
-        return (self.clean > 0.5).float().mean() if kind == "clean_fraction" else 1.0
+        """The factor on w; the share is of the labels that the last E-step looked at."""
+        return (self.clean > 0.5).sum() / self.clean.isfinite().sum() if kind == "clean_fraction" else 1.0
 
     def after_step(self) -> None:
         """The mixture moves in the E-step alone; MoCo follows the weights."""

@@ -24,7 +24,6 @@ from twincl.runs.resolve import normalisation, view_policy
 from twincl.training.device import seed_everything
 from twincl.training.loop import TrainState
 from twincl.training.schedule import learning_rate
-from twincl.training.snapshot import RunningSnapshot
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,12 @@ class Training:
     state: TrainState
     views: Views
     batches: Batches
+    labels: Labels  # (N,) what is learned: the given labels, or others in the place of some
     schedule: functools.partial[float]
     epochs: int
     device: torch.device
     amp: bool
+    sampled: bool  # E-steps look only at what is learned from next
     ranks: Ranks = ALONE
 
 
@@ -97,6 +98,7 @@ def assemble(
         epochs=optim.epochs,
         generator=torch.Generator(device).manual_seed(config.seed),
         ranks=ranks,
+        amp=bool(config.amp),
         replica=Replica(net) if ranks.world > 1 else None,
     )
     method = make_method(config, parts)
@@ -116,16 +118,17 @@ def assemble(
         span=optim.cosine_span,
         floor=optim.lr_floor,
     )
-    running = RunningSnapshot() if optim.estep == "sample" else None
     return Training(
-        TrainState(net, optimizer, method, parts.generator, running=running),
-        views,
-        batches,
-        schedule,
-        optim.epochs,
-        device,
-        bool(config.amp),
-        ranks,
+        state=TrainState(net, optimizer, method, parts.generator),
+        views=views,
+        batches=batches,
+        labels=labels,
+        schedule=schedule,
+        epochs=optim.epochs,
+        device=device,
+        amp=bool(config.amp),
+        sampled=optim.estep == "sample",
+        ranks=ranks,
     )
 
 

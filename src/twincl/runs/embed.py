@@ -14,12 +14,13 @@ from twincl.data.images import load_images
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.files import atomic_path, refuse_existing
+from twincl.nets.precision import precision
 from twincl.nets.registry import TIMM_PREFIX, create_encoder
 from twincl.nets.timm_encoder import TimmEncoder
 from twincl.runs.labels import labels_from, named_labels
 from twincl.runs.prepare import Progress
 from twincl.runs.resolve import IMAGENET_STATISTICS
-from twincl.training.device import choose_device, mixed_precision_pays, precision
+from twincl.training.device import choose_device, mixed_precision_pays
 
 
 def embed(

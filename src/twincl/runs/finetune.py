@@ -1,7 +1,7 @@
-"""TCL+ (specification of the paper's second stage): a finished run goes on from what its E-step says of the labels.
+"""TCL+, the paper's second stage: a finished run goes on from what its E-step says of the labels.
 
-Either only labels that it trusts are learned from, as the paper says, or all samples under labels that the
-mixture is sure of, as the released code does.
+Either only labels that it trusts are learned from, as the paper says, or all samples, with another label where the
+mixture is sure of one, as the released code does.
 """
 
 from pathlib import Path
@@ -24,9 +24,10 @@ from twincl.runs.assemble import StartingPoint, make_method
 from twincl.runs.prepare import Labels, Prepared
 from twincl.training.snapshot import take_snapshot
 
-# what the paper takes over from Sel-CL and MOIT: few steps at a small, constant rate
+# what the paper takes over from Sel-CL and MOIT: a small, constant rate, mixup, from epoch 30 of 70 on bootstrapped
 STAGE_TWO: dict[str, Any] = {
     "method": "mixup",
+    "mixup.bootstrap": 0.2,
     "optim.epochs": 70,
     "optim.lr": 0.001,
     "optim.lr_floor": 1.0,

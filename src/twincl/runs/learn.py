@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from twincl.data.batches import Batches
 from twincl.runs.assemble import Training
 from twincl.runs.judge import Judged, judge_all, judge_quickly
@@ -43,6 +45,7 @@ def learn(
             after_step(step, steps)
 
     warner = Warner(data.classes, tell)
+    of_given = np.array_equal(training.labels, data.train.labels)  # else the method judges others than it was given
     for last in fit(
         training.state,
         training.views,
@@ -51,6 +54,7 @@ def learn(
         seed=seed,
         amp=training.amp,
         schedule=training.schedule,
+        sampled=training.sampled,
         on_step=on_step,
         ranks=training.ranks,
     ):
@@ -61,9 +65,11 @@ def learn(
             )
         if last.snapshot is not None:
             assert last.detection is not None
-            model, judgement = judge_quickly(last.snapshot, data.train.labels)
-            warner.look(last.snapshot, data.train.labels, last.detection.clean)
-        record = epoch_record(last, data, judgement if last.snapshot is not None else None, test)
+            seen = slice(None) if last.rows is None else last.rows
+            model, judgement = judge_quickly(last.snapshot, data.train.labels[seen])
+            warner.look(last.snapshot, training.labels[seen], last.detection.clean)
+        epoch = last if of_given else last._replace(detection=None)
+        record = epoch_record(epoch, data, judgement if last.snapshot is not None else None, test)
         record["seconds"] = round(last.train_seconds + time.perf_counter() - start, 3)
         history.append(record)
         if after_epoch:

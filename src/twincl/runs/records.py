@@ -18,17 +18,22 @@ Record = dict[str, Any]
 
 
 def epoch_record(epoch: Epoch, data: Prepared, judgement: Judgement | None, test: Snapshot | None) -> Record:
-    """The line of metrics.jsonl; `judgement` is of the training labels by the classifier, where the epoch has one."""
+    """The line of metrics.jsonl; `judgement` is of the training labels by the classifier, where the epoch has one.
+
+    Both it and the epoch's own detection, which may be missing, are of the rows that the epoch looked at.
+    """
     record: Record = {"epoch": epoch.number, "lr": epoch.learning_rate, "loss": sum(epoch.losses.values())}
     record |= {f"loss_{name}": value for name, value in epoch.losses.items()}
-    truth, given = data.evaluation.truth, data.train.labels
     if epoch.snapshot is not None and judgement is not None:
+        seen = slice(None) if epoch.rows is None else epoch.rows
+        given = data.train.labels[seen]
+        truth = None if data.evaluation.truth is None else data.evaluation.truth[seen]
         record["noise_rate_estimate"] = judgement.noise_rate
         record["train_agreement"] = accuracy(epoch.snapshot.probabilities, given)
         if truth is not None:
             record["train_accuracy"] = accuracy(epoch.snapshot.probabilities, truth)
             record |= detection(judgement, truth)
-            assert epoch.detection is not None
+        if truth is not None and epoch.detection is not None:
             record["detection_auroc_score"] = auroc(epoch.detection.score.cpu().numpy(), given != truth)
             record["detection_auroc_w"] = auroc(epoch.detection.clean.cpu().numpy(), given != truth)
     if test is not None and data.evaluation.labels is not None:

@@ -14,7 +14,6 @@ import torch
 
 from twincl.errors import InputError, TrainingError
 from twincl.files import atomic_path, remove_partial
-from twincl.methods.method import Snapshot
 from twincl.training.loop import TrainState, require_finite, stacked
 
 KEEP = 3  # the newest so many stay
@@ -46,7 +45,6 @@ def save_checkpoint(folder: Path, state: TrainState, history: list[dict[str, Any
         "net": state.net.state_dict(),
         "optimizer": state.optimizer.state_dict(),
         "method": state.method.state_dict(),
-        "running": list(state.running.whole) if state.running and state.running.whole else None,
         "generator": state.generator.get_state(),
         "global_generator": torch.get_rng_state(),
         "cuda_generator": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
@@ -119,8 +117,6 @@ def _restore(state: TrainState, content: dict[str, Any], path: Path) -> list[dic
         state.net.load_state_dict(content["net"])
         state.optimizer.load_state_dict(content["optimizer"])
         state.method.load_state_dict(content["method"])
-        if state.running and content["running"]:
-            state.running.whole = Snapshot(*(output.to(device) for output in content["running"]))
         state.generator.set_state(content["generator"])
         torch.set_rng_state(content["global_generator"])
         if content["cuda_generator"] is not None and device.type == "cuda":

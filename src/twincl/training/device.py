@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -59,11 +59,6 @@ def best_seconds(step: Callable[[], None], repeats: int) -> float:
         step()
         timings.append(time.perf_counter() - start)
     return min(timings)
-
-
-def precision(device: torch.device, amp: bool) -> AbstractContextManager[object]:
-    """The autocast context of a forward pass."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=amp)
 
 
 def seed_everything(seed: int) -> None:

@@ -14,8 +14,7 @@ from twincl.errors import TrainingError
 from twincl.methods.method import Detection, LossTerms, Method, Snapshot
 from twincl.nets.twin import TwinNet
 from twincl.ranks import ALONE, Ranks
-from twincl.training.device import precision
-from twincl.training.snapshot import RunningSnapshot, take_snapshot
+from twincl.training.snapshot import take_snapshot
 
 LOOK_EVERY = 50  # steps from one look at the losses to the next: on a GPU every look waits for the steps before it
 
@@ -31,7 +30,6 @@ class TrainState:
     epoch: int = 0  # epochs finished
     step: int = 0  # steps finished of the epoch after them
     terms: list[LossTerms] = field(default_factory=list)  # of these steps, detached
-    running: RunningSnapshot | None = None  # where expectation steps look only at what is learned from next
 
 
 class Epoch(NamedTuple):
@@ -43,6 +41,7 @@ class Epoch(NamedTuple):
     train_seconds: float  # steps and expectation step, without anything a listener does
     snapshot: Snapshot | None  # where the epoch ended with an expectation step, the last always does
     detection: Detection | None  # of the training labels, likewise
+    rows: np.ndarray | None  # the samples that both are of; None: all, as after the last epoch
 
 
 StepListener = Callable[[int, int], None]  # step from one, steps in the epoch
@@ -57,6 +56,7 @@ def fit(
     seed: int,
     amp: bool,
     schedule: Callable[[int], float],
+    sampled: bool = False,
     on_step: StepListener | None = None,
     ranks: Ranks = ALONE,
 ) -> Iterator[Epoch]:
@@ -68,8 +68,9 @@ def fit(
         batches: the training set with its given labels.
         epochs: number of epochs in all.
         seed: of the order of the samples.
-        amp: compute forward passes in bfloat16.
+        amp: compute the forward passes of expectation steps in bfloat16; those of its losses are the method's own.
         schedule: learning rate of a step, counted from zero over the whole training.
+        sampled: expectation steps look only at what is learned from until the next; after the last epoch at all.
         on_step: called after each step.
         ranks: who trains together; every rank goes through the same epochs and is given the same numbers.
 
@@ -77,16 +78,14 @@ def fit(
         TrainingError: a loss term, or what the network says of an image, is no longer finite.
     """
 
-    def expectation() -> tuple[Snapshot, Detection]:
-        rows = outdated_rows(state, batches, epochs=epochs, seed=seed)
+    def expectation() -> tuple[Snapshot, Detection, np.ndarray | None]:
+        rows = rows_ahead(state, batches, epochs=epochs, seed=seed) if sampled else None
         snapshot = take_snapshot(state.net, views, batches.in_order(rows), amp=amp, ranks=ranks)
         if not all(output.isfinite().all() for output in snapshot):
             raise TrainingError(f"the network gives NaN after epoch {state.epoch}; try a lower --lr or --no-amp")
-        if state.running:
-            snapshot = state.running.update(snapshot, rows)
-        found = state.method.expectation(snapshot)
+        found = state.method.expectation(snapshot, None if rows is None else torch.from_numpy(rows))
         ranks.same_([*found, *state.method.state_dict().values()])  # other machines may round otherwise
-        return snapshot, found
+        return snapshot, found, rows
 
     steps = batches.steps_per_epoch
     if state.epoch == state.step == 0:
@@ -96,7 +95,7 @@ def fit(
         start = time.perf_counter()
         done = state.epoch * steps
         for batch in batches.shuffled(seed, state.epoch, skip=state.step):
-            terms = descend(state, batch, rate=schedule(done + state.step), amp=amp)
+            terms = descend(state, batch, rate=schedule(done + state.step))
             state.terms.append(terms)
             state.step += 1
             if state.step % LOOK_EVERY == 0:
@@ -107,29 +106,24 @@ def fit(
         losses = {name: values.mean().item() for name, values in stacked(state.terms).items()}
         state.epoch, state.step, state.terms = state.epoch + 1, 0, []
         due = state.epoch % state.method.update_every == 0 or state.epoch == epochs
-        snapshot, found = expectation() if due else (None, None)
+        snapshot, found, rows = expectation() if due else (None, None, None)
         rate = schedule(done + steps - 1)
-        yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, found)
+        yield Epoch(state.epoch, rate, losses, time.perf_counter() - start, snapshot, found, rows)
 
 
-def outdated_rows(state: TrainState, batches: Batches, *, epochs: int, seed: int) -> np.ndarray | None:
-    """The samples that an expectation step has to look at, sorted; None for all.
-
-    With a running snapshot they are those that will be learned from until the next such step; before the first epoch
-    and after the last one still all.
-    """
+def rows_ahead(state: TrainState, batches: Batches, *, epochs: int, seed: int) -> np.ndarray | None:
+    """The samples that will be learned from until the next expectation step, sorted; None after the last epoch."""
     ahead = range(state.epoch, min(state.epoch + state.method.update_every, epochs))
-    if state.running is None or state.running.whole is None or not ahead:
+    if not ahead:
         return None
     return np.unique(np.concatenate([batches.learned_from(seed, epoch) for epoch in ahead]))
 
 
-def descend(state: TrainState, batch: Batch, *, rate: float, amp: bool) -> LossTerms:
+def descend(state: TrainState, batch: Batch, *, rate: float) -> LossTerms:
     """One step of the optimiser on the sum of the method's terms; returns them detached."""
     for group in state.optimizer.param_groups:
         group["lr"] = rate
-    with precision(batch.images.device, amp):
-        terms = state.method.losses(batch, state.epoch)
+    terms = state.method.losses(batch, state.epoch)
     state.optimizer.zero_grad(set_to_none=True)
     torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
     state.optimizer.step()
