@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 install: $(STAMP)  ## Create .venv and install twincl with every extra that works without CUDA
 
-demo: $(STAMP)  ## Train TCL and cross-entropy on digits with half the labels wrong
+demo: $(STAMP)  ## Train TCL and cross-entropy on digits with half the labels redrawn at random
 	$(BIN)/twincl demo --output runs/demo --force
 
 test: $(STAMP)  ## Run the whole test suite

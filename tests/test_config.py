@@ -1,6 +1,7 @@
 """Preset, then file, then flags; anything else is one sentence."""
 
 import operator
+import re
 import string
 
 import pytest
@@ -8,7 +9,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from twincl.config import PRESETS, Config, build_config, merge, parse_assignments, to_yaml, valid_keys
+from twincl.config import PRESETS, Config, build_config, explained, merge, parse_assignments, to_yaml, valid_keys
 from twincl.errors import InputError
 
 
@@ -49,6 +50,18 @@ def test_a_preset_named_as_a_setting_is_applied(write):
     assert config == build_config(preset="paper", settings={})
     assert config.optim.epochs == 200
     assert build_config(file=write("preset: official"), settings={"preset": "paper"}) == config
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_is_explained_reads_back_as_the_same(name, write):
+    config = build_config(preset=name, settings={})
+    text = explained(config)
+    assert build_config(file=write(text), settings={}) == config
+    assert re.search(r"^  tau: 0.25  # temperature of the contrastive loss", text, re.MULTILINE)
+    assert re.search(
+        r"^  lr_scaling: \w+  # how the rate follows the batch size; one of linear, sqrt$", text, re.MULTILINE
+    )
+    assert re.search(r"^amp: \w+  # bfloat16 where it is faster; null: measured$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -9,8 +9,9 @@ scale mini also choices (between paper and released code).
 
 A finished training is a JSON file under benchmarks/results/paper-SCALE, found by its settings, so that a training which
 several tables show is run once. What was stopped goes on where it was: runs are kept in runs/paper. FOLDER of CIFAR-10
-has the python batches or train.parquet and test.parquet, for cifar-n also cifar10n_labels.csv with the columns
-aggre_label, random_label1 and clean_label. Scale mini: 10,000 images, encoder small, 10 epochs, for two CPU cores.
+has the python batches or train.parquet and test.parquet; for cifar-n also, beside the batches, CIFAR-10_human.pt as
+published, or cifar10n_labels.csv with its keys aggre_label, random_label1 and clean_label as columns and a row for each
+training image in the order that they are read. Scale mini: 10,000 images, encoder small, 10 epochs, for two CPU cores.
 Scale paper: PreAct ResNet-18, 200 epochs, for a GPU. Tables are written from whatever has been run so far, those of
 scale mini into docs/results.md, too.
 """
@@ -38,17 +39,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "python -m benchmarks.paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--table", choices=[*names, "all"], help="the table to run")
-    parser.add_argument("--figures", action="store_true", help="draw the figures from what has been run")
-    parser.add_argument("--scale", choices=list(SCALES), default="mini")
+    parser.add_argument(
+        "--figures", action="store_true", help="draw the figures of what was run: paper-SCALE/figures.md"
+    )
+    parser.add_argument("--scale", choices=list(SCALES), default="mini", help="[default: mini]")
     parser.add_argument(
         "--data", metavar="FOLDER", help="CIFAR-10, or the data of the table webvision, clothing1m, fashion"
     )
     for name in DATA:
         what = "file of ImageNet weights for clothing1m" if name == "weights" else f"folder of {name}"
         parser.add_argument(f"--{name}", metavar="FILE" if name == "weights" else "FOLDER", help=what)
-    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2], help="of noise and training")
+    parser.add_argument(
+        "--seeds", nargs="*", type=int, default=[0, 1, 2], help="of noise and training [default: 0 1 2]"
+    )
     parser.add_argument("--only", default="", metavar="PREFIX", help="trainings whose name begins like this")
-    parser.add_argument("--processes", type=int, default=1, help="trainings at a time")
+    parser.add_argument("--processes", type=int, default=1, help="trainings at a time [default: 1]")
     parser.add_argument("--render", action="store_true", help="train nothing, write the tables")
     options = parser.parse_args(arguments)
     if not options.table and not options.figures:

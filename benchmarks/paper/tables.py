@@ -27,7 +27,7 @@ TITLES = {
     "clothing1m": "Clothing1M",
 }
 NOWHERE: Mapping[str, str | None] = {}
-HUMAN_LABELS = {"aggre": "aggre_label", "random1": "random_label1"}  # columns of cifar10n_labels.csv
+HUMAN_LABELS = {"aggre": "aggre_label", "random1": "random_label1"}  # keys of CIFAR-10N's file
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,8 @@ class Column:
             return None
         settings = {"data.path": folder}
         if self.data == "cifar10n":
-            table = Path(folder) / "cifar10n_labels.csv"
+            own, published = (Path(folder) / name for name in ("cifar10n_labels.csv", "CIFAR-10_human.pt"))
+            table = published if published.is_file() and not own.is_file() else own
             settings |= {
                 "data.labels": f"{table}:{HUMAN_LABELS[self.noise]}",
                 "data.true_labels": f"{table}:clean_label",

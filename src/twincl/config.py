@@ -4,11 +4,13 @@ This module and `runs` are the edge: below them code takes plain arguments. A fi
 run from the data and the device; `config.yaml` of a run holds what was chosen.
 """
 
+import inspect
+import re
 import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -53,7 +55,7 @@ class NoiseSettings(Section):
     """Noise added to the training labels on load; the labels read then count as the truth."""
 
     type: Literal["none", "symmetric", "asymmetric", "pair", "matrix", "instance"] = "none"
-    rate: Share = 0.0
+    rate: Share | None = None  # share of the labels to disturb; every type but "matrix" needs one
     include_own: bool = True  # symmetric noise may redraw the right class, as in the literature
     matrix: str | None = None  # .npy or .csv file with the transition matrix of type "matrix"
     seed: Annotated[int, Field(ge=0)] | None = None  # None: the run's seed
@@ -315,6 +317,40 @@ def _number(value: Any) -> Any:
 def to_yaml(config: Config) -> str:
     """The whole configuration as YAML, readable by `build_config`."""
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def explained(config: Config) -> str:
+    """The same with what each setting means beside it: the comments of this file and of the methods' settings."""
+    section, lines = "", []
+    meanings = _meanings(Config, "")
+    for name, field in Config.model_fields.items():
+        meanings |= _meanings(field.annotation, f"{name}.")
+    for line in to_yaml(config).splitlines():
+        indent, key = re.match(r"( *)(\w*)", line).groups()  # type: ignore[union-attr]
+        section = section if indent else f"{key}."
+        meaning = meanings.get(f"{section}{key}" if indent else key)
+        lines.append(f"{line}  # {meaning}" if meaning else line)
+    return "# null: the run chooses, by data and device; its config.yaml says what\n" + "\n".join(lines) + "\n"
+
+
+def _meanings(kind: Any, prefix: str) -> dict[str, str]:
+    """What stands beside the fields of a class of settings in its source, and their choices, by the field's name."""
+    if not _field_names(kind):
+        return {}
+    comments = dict(re.findall(r"^    (\w+): .*?  # (.+)$", inspect.getsource(kind), re.MULTILINE))
+    found = {}
+    for name, annotation in get_type_hints(kind).items():
+        choices = ", ".join(_choices(annotation))
+        parts = [comments.get(name, "").replace("None:", "null:"), f"one of {choices}" if choices else ""]
+        found[prefix + name] = "; ".join(part for part in parts if part)
+    return found
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The values of the literals in it."""
+    if get_origin(annotation) is Literal:
+        return [str(value) for value in get_args(annotation)]
+    return [choice for part in get_args(annotation) for choice in _choices(part)]
 
 
 def _read_yaml(file: Path) -> Values:

@@ -162,6 +162,20 @@ def test_cells_of_other_benchmarks_keep_their_files(paper: Paper) -> None:
     assert cell("cross-entropy", 0.5, 0, 30).file.name == "cross-entropy-50-seed0-092ab68d.json"
 
 
+def test_human_labels_are_found_as_published_or_as_a_table(paper: Paper, tmp_path: Path) -> None:
+    column = paper.tables.Column("cifar10n", "random1")
+
+    def found() -> dict[str, str]:
+        places: dict[str, str] = column.places({"cifar10": str(tmp_path)})
+        return places
+
+    (tmp_path / "CIFAR-10_human.pt").touch()
+    assert found()["data.labels"] == f"{tmp_path}/CIFAR-10_human.pt:random_label1"
+    (tmp_path / "cifar10n_labels.csv").touch()
+    assert found()["data.labels"] == f"{tmp_path}/cifar10n_labels.csv:random_label1"
+    assert found()["data.true_labels"] == f"{tmp_path}/cifar10n_labels.csv:clean_label"
+
+
 # runs
 
 

@@ -190,6 +190,7 @@ def test_label_files_that_leave_a_choice(refused, photos, tmp_path):
         (["--noise", "simmetric", "--noise-rate", "0.5"], "noise.type cannot be used"),
         (["--noise", "symmetric", "--noise-rate", "1.5"], "the value 1.5 of noise.rate cannot be used"),
         (["--noise-rate", "0.5"], "needs a type of noise"),
+        (["--noise", "symmetric"], "--noise symmetric needs --noise-rate"),
         (["--noise", "asymmetric", "--noise-rate", "0.5"], "defined for CIFAR-10 and CIFAR-100 only"),
         (["--device", "gpu"], "device 'gpu' cannot be used"),
         (["--img-size", "2"], "data.img_size cannot be used"),

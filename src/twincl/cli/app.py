@@ -40,10 +40,16 @@ def settings(
         str, typer.Option(help="default, paper, official, official-4gpu, official-c100, webvision, clothing1m.")
     ] = "default",
 ) -> None:
-    """Print every setting of a preset as YAML: the names for --set, and a start for --config."""
-    from twincl.config import build_config, to_yaml
+    """Print every setting of a preset as YAML, with its meaning: the names for --set, and a start for --config.
 
-    print(to_yaml(build_config(preset=preset, settings={})), end="")
+    \b
+    Examples:
+      twincl settings --preset paper
+      twincl settings > my.yaml, and after editing: twincl train photos/ --config my.yaml -o runs/photos
+    """  # noqa: D301
+    from twincl.config import build_config, explained
+
+    print(explained(build_config(preset=preset, settings={})), end="")
 
 
 def doctor() -> None:

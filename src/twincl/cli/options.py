@@ -12,17 +12,26 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Image folder (class/x.jpg or train|test/class/x.jpg), CSV or TSV, parquet file or folder, .npz, "
-        "folder of CIFAR, IDX, WebVision or Clothing1M, embeddings (.npy, .npz or parquet, one row each), or the word "
-        "digits.",
+        "folder of CIFAR, IDX, WebVision or Clothing1M, embeddings (.npy, .npz or parquet, one row each), folder with "
+        "metadata.csv or .jsonl, or the word digits.",
     ),
 ]
 Preset = Annotated[
     str | None,
     typer.Option(
-        help="default, paper, official, official-4gpu, official-c100, webvision, clothing1m.  [default: default]"
+        help="default (ours); paper (its text), official (released code), official-c100 (the same for CIFAR-100), "
+        "official-4gpu (batch 1024): PreAct ResNet-18, 200 epochs; webvision, clothing1m (the paper's for these "
+        "data).  [default: default]"
     ),
 ]
-ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", help="YAML file with settings.")]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        help="YAML file with settings, such as an edited copy of what twincl settings prints; flags win.",
+    ),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint; begin where there is none.")]
 CheckpointMinutes = Annotated[
     float, typer.Option(min=0, help="Longest time between checkpoints; every epoch ends with one, too.")
@@ -41,8 +50,13 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Run folder to crea
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...  [default: auto]")]
 Seed = Annotated[int | None, typer.Option(help="Same seed, same numbers.  [default: 0]")]
-ImageColumn = Annotated[str | None, typer.Option(help="Column with image paths, if not one of the usual names.")]
-LabelColumn = Annotated[str | None, typer.Option(help="Column with labels, if not one of the usual names.")]
+ImageColumn = Annotated[
+    str | None, typer.Option(help="Column with image paths.  [default: file_name, path, image or another usual name]")
+]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(help="Column with labels.  [default: label, class, target, category or another usual name]"),
+]
 AllowOutside = Annotated[
     bool | None, typer.Option("--allow-outside", help="Let a table name image files outside its own folder.")
 ]
@@ -51,17 +65,24 @@ LabelFile = Annotated[
     typer.Option(
         "--labels",
         metavar="FILE[:KEY]",
-        help="Labels that replace those of DATA: npy, csv, parquet, txt, CIFAR-N .pt.",
+        help="Labels that replace those of DATA: npy, npz, csv, tsv, jsonl, parquet, txt, CIFAR-N .pt; KEY is a column "
+        "or key.",
     ),
 ]
-NoiseType = Annotated[
-    str | None, typer.Option("--noise", help="Simulate noise: symmetric, asymmetric, pair, matrix, instance.")
-]
-NoiseRate = Annotated[float | None, typer.Option(help="Share of labels to disturb, 0 to 1.")]
+NOISES = (
+    "symmetric (redrawn over all classes: 0.5 of ten makes 45 % wrong), asymmetric (CIFAR's usual confusions), pair "
+    "(taken for the next class), matrix (--set noise.matrix=FILE), instance (by how the image looks)."
+)
+NoiseType = Annotated[str | None, typer.Option("--noise", help=f"Simulate noise on the training labels: {NOISES}")]
+NoiseRate = Annotated[float | None, typer.Option(help="Share of labels to disturb, 0 to 1; --noise needs it.")]
 Split = Annotated[str | None, typer.Option(help="train, val or test.  [default: test where there is one]")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Any other setting; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        help="Any other setting, such as --set tcl.tau=0.3 (twincl settings has them all); may be repeated.",
+    ),
 ]
 
 TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, and how typer reads it
@@ -137,7 +158,7 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
         "data.holdout",
         Annotated[
             float | None,
-            typer.Option(help="Share kept from training for testing, where there are no test data."),
+            typer.Option(help="Share kept for testing, where there are no test data.  [default: train 0.2, clean 0]"),
         ],
     ),
     "labels": ("data.labels", LabelFile),
@@ -160,7 +181,8 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
             typer.Option(
                 "--workers",
                 "-j",
-                help="Processes that decode images which do not fit in memory, and threads that check all beforehand.",
+                help="Processes that decode images which do not fit in memory, and threads that check all beforehand.  "
+                "[default: by number of cores]",
             ),
         ],
     ),

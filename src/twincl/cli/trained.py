@@ -22,7 +22,10 @@ def evaluate(
     device: opt.Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Accuracy of a trained RUN on labelled DATA, in all and for each class."""
+    """Accuracy of a trained RUN on labelled DATA, in all and for each class.
+
+    Example: twincl evaluate runs/photos trusted_photos/
+    """
     from twincl.cli.terminal import Terminal, shortened, table
     from twincl.runs.predict import evaluate as measure
 
@@ -61,7 +64,10 @@ def predict(
     device: opt.Device = None,
     force: opt.Force = False,
 ) -> None:
-    """Label DATA with a trained RUN: CSV with file, predicted_label, confidence."""
+    """Label DATA with a trained RUN: CSV with file, predicted_label, confidence.
+
+    Example: twincl predict runs/photos new_photos/ --output labels.csv
+    """
     from twincl.cli.terminal import Terminal
     from twincl.data.csv_text import guarded
     from twincl.files import refuse_existing, write_text
@@ -134,7 +140,10 @@ def issues(
     ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Print the worst labels of a finished RUN: the file, its label, what it should be, how sure that is."""
+    """Print the worst labels of a finished RUN: the file, its label, what it should be, how sure that is.
+
+    Example: twincl issues runs/photos --class cat --min-confidence 0.9
+    """
     from twincl.cli.terminal import issue_lines
     from twincl.runs.issues import worst_labels
 
@@ -163,6 +172,8 @@ def correct(
 
     A label that is no issue is kept. An issue is relabelled where the suggestion is at least --relabel-above likely
     to be right; otherwise dropped where the given label is less than --drop-below likely to be right; otherwise kept.
+
+    Example: twincl correct runs/photos --relabel-above 0.95 --force
     """
     from twincl.results.corrections import Policy
     from twincl.runs.corrections import write_corrections
@@ -180,7 +191,10 @@ def export(
     data: Annotated[
         str | None, typer.Option(help="Where the data lie now, if no longer where they were trained on.")
     ] = None,
-    link: Annotated[bool, typer.Option("--link", help="imagefolder: hard links instead of copies.")] = False,
+    link: Annotated[
+        bool,
+        typer.Option("--link", help="imagefolder: hard links instead of copies; who edits one edits the original."),
+    ] = False,
     image_prefix: Annotated[
         str | None, typer.Option(help="labelstudio: what to put before each file name, such as a URL.")
     ] = None,
@@ -188,7 +202,8 @@ def export(
 ) -> None:
     """Write the corrected data set, or the trained model, of a finished RUN for another tool.
 
-    Corrections follow the policy of `twincl correct`. The original data are never touched.
+    Labels are corrected by the rule of `twincl correct` with the thresholds given here: RUN/corrected_labels.csv is not
+    read, so repeat them if you chose others there. The original data are never touched.
 
     \b
     Labels:
@@ -206,7 +221,7 @@ def export(
 
     \b
     Examples:
-      twincl export runs/photos --format imagefolder --output photos-clean --link
+      twincl export runs/photos --format imagefolder --output photos-clean --relabel-above 0.95
       twincl export runs/photos --format labelstudio --output tasks
       twincl export runs/photos --format onnx --output model.onnx
     """  # noqa: D301

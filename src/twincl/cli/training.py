@@ -107,7 +107,10 @@ def finetune(
     ] = None,
     relabel: Annotated[
         bool,
-        typer.Option("--relabel", help="Learn from all data with sure labels replaced, not from clean labels alone."),
+        typer.Option(
+            "--relabel",
+            help="Learn from all data, with another label where the mixture is sure of one.",
+        ),
     ] = False,
     new_classifier: Annotated[bool, typer.Option("--new-classifier", help="Learn the classifier anew.")] = False,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over what is learned from.")] = 70,
@@ -117,9 +120,10 @@ def finetune(
     force: opt.Force = False,
     set_: opt.Set = None,
 ) -> None:
-    """TCL+: go on from a finished RUN, learning with mixup from the labels that its E-step trusts.
+    """TCL+: go on from a finished RUN, learning with mixup from the labels that it judges clean.
 
-    The new folder holds all that a training leaves; every label is judged anew.
+    Clean is a label whose probability of being right, by the run's last E-step, is above finetune.threshold (0.5). The
+    new folder holds all that a training leaves; every label is judged anew.
 
     \b
     Example:
@@ -163,7 +167,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     force: opt.Force = False,
 ) -> None:
-    """Learn digits from labels of which half are wrong: TCL beside plain cross-entropy, about a minute on a CPU."""
+    """Learn digits from labels of which half are redrawn at random: TCL beside cross-entropy, a minute on a CPU."""
     from twincl.cli.terminal import Terminal, table
     from twincl.runs.demo import demo as run
 
@@ -190,7 +194,7 @@ def noise(
         Path,
         typer.Option("--output", "-o", help="File to write: .csv (with the true labels beside) or .npy."),
     ],
-    noise: Annotated[str, typer.Option("--noise", help="symmetric, asymmetric, pair, matrix, instance.")] = "symmetric",
+    noise: Annotated[str, typer.Option("--noise", help=opt.NOISES)] = "symmetric",
     noise_rate: Annotated[float, typer.Option(help="Share of labels to disturb, 0 to 1.")] = 0.5,
     image_column: opt.ImageColumn = None,
     label_column: opt.LabelColumn = None,

@@ -24,6 +24,8 @@ Labels = NDArray[np.int64]
 def corrupt(labels: Labels, num_classes: int, noise: NoiseSettings, seed: int, images: Images | None) -> Labels:
     """The labels with simulated noise; `images` are looked at by instance-dependent noise alone."""
     features = matrix = None
+    if noise.rate is None and noise.type != "matrix":
+        raise InputError(f"--noise {noise.type} needs --noise-rate, the share of labels to disturb, such as 0.4")
     if noise.type == "instance":
         if images is None:
             raise InputError("instance-dependent noise needs the images, not labels alone")
@@ -33,7 +35,7 @@ def corrupt(labels: Labels, num_classes: int, noise: NoiseSettings, seed: int, i
     noisy = add_noise(
         labels,
         kind=noise.type,
-        rate=noise.rate,
+        rate=noise.rate or 0.0,
         num_classes=num_classes,
         seed=seed if noise.seed is None else noise.seed,
         include_own=noise.include_own,

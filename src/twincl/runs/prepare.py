@@ -70,7 +70,7 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
         InputError: anything about the data that makes a training impossible.
     """
     settings, noise = config.data, config.noise
-    if noise.type == "none" and noise.rate > 0:
+    if noise.type == "none" and noise.rate:
         raise InputError(f"a noise rate of {noise.rate:g} needs a type of noise, such as --noise symmetric")
     raw = read_configured(settings)
     raw_test, origin = _test_split(config, raw)
