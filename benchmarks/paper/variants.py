@@ -65,7 +65,13 @@ MEASURED_CHOICES = (
     "no epochs on given labels (paper)",
     "shortcut identity (paper)",
 )
-VARIANTS: dict[str, Variant] = METHODS | ABLATIONS | HYPER | {name: Variant(CHOICES[name]) for name in MEASURED_CHOICES}
+# of these presets a tenth is one epoch here, which is no beginning: with as many as `default` has they can be compared
+LATER = {
+    f"{preset} settings, 3 epochs on given labels": Variant({"tcl.label_epochs": 3}, preset=preset)
+    for preset in ("paper", "official")
+}
+ONE_CHANGE = {name: Variant(CHOICES[name]) for name in MEASURED_CHOICES}
+VARIANTS: dict[str, Variant] = METHODS | ABLATIONS | HYPER | ONE_CHANGE | LATER
 
 
 def updates(epochs: int) -> list[int]:
