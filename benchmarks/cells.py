@@ -207,8 +207,10 @@ def _commit() -> str:
     """
     root = Path(__file__).parents[1]
     try:
-        head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=root, capture_output=True, text=True)
-        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "*.py", "constraints.txt"], cwd=root)
+        head, changed = (
+            subprocess.run(["git", *asked], cwd=root, capture_output=True, text=True, check=False)
+            for asked in (("rev-parse", "--short=12", "HEAD"), ("diff", "--quiet", "HEAD", "--", "*.py"))
+        )
     except OSError:  # no git
         return ""
     return head.stdout.strip() + "-dirty" * (changed.returncode == 1)
@@ -219,7 +221,7 @@ def _tested(cell: Cell, found: dict[str, Any]) -> dict[str, Any]:
     file, untested = _result_file(cell), cell.also_tested.keys() - found.get("also_tested", {}).keys()
     if not untested or not file or cell.runs is None or not (cell.run_folder / SUMMARY).is_file():
         return found
-    found = found | {"also_tested": _also_tested(cell, cell.run_folder)}
+    found = found | {"also_tested": found.get("also_tested", {}) | _also_tested(cell, cell.run_folder)}
     write_json(file, found)
     return found
 

@@ -61,7 +61,18 @@ def test_what_is_explained_reads_back_as_the_same(name, write):
     assert re.search(
         r"^  lr_scaling: \w+  # how the rate follows the batch size; one of linear, sqrt$", text, re.MULTILINE
     )
-    assert re.search(r"^amp: \w+  # bfloat16 where it is faster; null: measured$", text, re.MULTILINE)
+    assert re.search(r"^amp: \w+  # true: bfloat16, false: float32; null: the faster, measured$", text, re.MULTILINE)
+    bare = [line for line in text.splitlines() if "#" not in line and not line.startswith("-") and "  - " not in line]
+    assert [line.rstrip(":") for line in bare] == [
+        "data",
+        "noise",
+        "model",
+        "augment",
+        "optim",
+        "tcl",
+        "mixup",
+        "finetune",
+    ]
 
 
 @pytest.mark.parametrize("name", PRESETS)

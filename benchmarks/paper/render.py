@@ -9,7 +9,7 @@ from benchmarks.cells import find_result
 from benchmarks.paper.measured import SEEDS, Measured, averages, measured, percent
 from benchmarks.paper.published import PUBLISHED, Published
 from benchmarks.paper.tables import TITLES, Column, Scale, Table, table_cells
-from benchmarks.paper.variants import PAPER_EPOCHS, plus_epochs
+from benchmarks.paper.variants import LATER, PAPER_EPOCHS, plus_epochs
 from twincl.config import build_config
 
 DETAILS = (
@@ -90,7 +90,7 @@ def _notes(scale: Scale, table: Table) -> list[str]:
         notes.append("`small` has only one block without a projection, in which the shortcuts differ.")
     if "unsupervised" in variants:
         notes.append("Unsupervised: no label is looked at, so one training a seed stands for every noise.")
-    if "tcl (paper settings)" in variants:
+    if variants & {"tcl (paper settings)", *LATER}:
         notes.append(
             "Paper and official settings: these presets with the encoder and epochs of this scale; their first"
         )

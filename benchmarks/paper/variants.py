@@ -65,7 +65,7 @@ MEASURED_CHOICES = (
     "no epochs on given labels (paper)",
     "shortcut identity (paper)",
 )
-# of these presets a tenth is one epoch here, which is no beginning: with as many as `default` has they can be compared
+# both presets with as many epochs on given labels as `default` has; their own share of a short training is one and none
 LATER = {
     f"{preset} settings, 3 epochs on given labels": Variant({"tcl.label_epochs": 3}, preset=preset)
     for preset in ("paper", "official")

@@ -1,7 +1,8 @@
 """Typed, frozen, validated configuration: preset, then YAML file, then flags; the resolved one is saved with the run.
 
-This module and `runs` are the edge: below them code takes plain arguments. A field that is None is chosen by the
-run from the data and the device; `config.yaml` of a run holds what was chosen.
+This module and `runs` are the edge: below them code takes plain arguments. A field that is None is not used, or chosen
+by the run from the data and the device; `config.yaml` of a run holds what was chosen. Comments beside the fields are
+what `twincl settings` prints.
 """
 
 import inspect
@@ -38,11 +39,11 @@ class DataSettings(Section):
     test: str | None = None  # test data where `path` has no split for it
     labels: str | None = None  # file with labels that replace those of `path`; FILE:KEY picks a column or key
     true_labels: str | None = None  # file with the truth, for evaluation only
-    image_column: str | None = None
-    label_column: str | None = None
+    image_column: str | None = None  # of a table; None: the first of the usual names
+    label_column: str | None = None  # likewise
     allow_outside: bool = False  # let tables name files outside their own folder
     img_size: Annotated[int, Field(ge=4, le=1024)] | None = None  # side in pixels
-    channels: Literal[1, 3, 4] | None = None
+    channels: Literal[1, 3, 4] | None = None  # of the images; None: as they are
     limit: Count | None = None  # use only the first so many training images
     max_classes: Count | None = None  # use only the first so many classes; None: all, of WebVision 50
     holdout: Annotated[float, Field(ge=0, lt=1)] = 0.2  # share held out for testing where there is no test data
@@ -54,7 +55,7 @@ class DataSettings(Section):
 class NoiseSettings(Section):
     """Noise added to the training labels on load; the labels read then count as the truth."""
 
-    type: Literal["none", "symmetric", "asymmetric", "pair", "matrix", "instance"] = "none"
+    type: Literal["none", "symmetric", "asymmetric", "pair", "matrix", "instance"] = "none"  # how labels go wrong
     rate: Share | None = None  # share of the labels to disturb; every type but "matrix" needs one
     include_own: bool = True  # symmetric noise may redraw the right class, as in the literature
     matrix: str | None = None  # .npy or .csv file with the transition matrix of type "matrix"
@@ -75,17 +76,17 @@ class ModelSettings(Section):
 class AugmentSettings(Section):
     """The views; a field that is None keeps the value of the named policy."""
 
-    name: Literal["natural", "symbols", "features"] | None = None
+    name: Literal["natural", "symbols", "features"] | None = None  # of photographs, of signs, of feature vectors
     crop_min: Annotated[float, Field(gt=0, le=1)] | None = None  # smallest share of the area that a crop keeps
-    flip_p: Share | None = None
-    jitter_p: Share | None = None
-    gray_p: Share | None = None
-    solarize_p: Share | None = None
-    blur_p: Share | None = None
+    flip_p: Share | None = None  # probability that a view is mirrored
+    jitter_p: Share | None = None  # that brightness, contrast, saturation and hue change
+    gray_p: Share | None = None  # that colours are taken away
+    solarize_p: Share | None = None  # that bright pixels are inverted
+    blur_p: Share | None = None  # that it is blurred
     noise: NotNegative | None = None  # of features, in their deviations
     dropout: Annotated[float, Field(ge=0, lt=1)] | None = None  # share of the features left out
     mean: tuple[float, ...] | None = None  # None: measured on the training data, ImageNet's with model.weights
-    std: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None  # likewise
 
 
 class OptimSettings(Section):
@@ -98,8 +99,8 @@ class OptimSettings(Section):
     lr: Positive | None = None  # None: lr_base scaled by the batch size
     lr_base: Positive | None = None  # rate for a batch of 256; None: 0.06, of feature vectors 0.12
     lr_scaling: Literal["linear", "sqrt"] = "sqrt"  # how the rate follows the batch size
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
-    weight_decay: NotNegative = 1e-3
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9  # of the gradients
+    weight_decay: NotNegative = 1e-3  # on all parameters
     warmup_epochs: Annotated[int, Field(ge=0)] | None = None  # linear warm-up of the rate; None: a tenth of all
     cosine_span: Literal["total", "remaining"] = "remaining"  # length of the cosine
     lr_floor: Share = 0.01  # lowest rate, as a share of the peak
@@ -109,7 +110,7 @@ class FinetuneSettings(Section):
     """Going on from a finished run (TCL+)."""
 
     run: str | None = None  # its folder; None: training starts from new weights and all labels
-    learn_from: Literal["clean", "relabelled"] = "clean"  # labels judged clean, or all with the sure ones replaced
+    learn_from: Literal["clean", "relabelled"] = "clean"  # labels judged clean; all, others where the mixture is sure
     threshold: Share = 0.5  # of w, or of the posterior as a share of its largest
     new_classifier: bool = False  # keep only the encoder and the representation
 
@@ -117,11 +118,11 @@ class FinetuneSettings(Section):
 class Config(Section):
     """One training, completely."""
 
-    method: str = "tcl"
-    preset: str = "default"
-    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    device: str = "auto"
-    amp: bool | None = None  # bfloat16 where it is faster; None: measured
+    method: str = "tcl"  # tcl, baseline, mixup or cross-entropy
+    preset: str = "default"  # what the values here began with
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0  # same seed, same numbers
+    device: str = "auto"  # auto, cpu, cuda, cuda:1 ...
+    amp: bool | None = None  # true: bfloat16, false: float32; None: the faster, measured
     data: DataSettings = DataSettings()
     noise: NoiseSettings = NoiseSettings()
     model: ModelSettings = ModelSettings()
@@ -330,14 +331,18 @@ def explained(config: Config) -> str:
         section = section if indent else f"{key}."
         meaning = meanings.get(f"{section}{key}" if indent else key)
         lines.append(f"{line}  # {meaning}" if meaning else line)
-    return "# null: the run chooses, by data and device; its config.yaml says what\n" + "\n".join(lines) + "\n"
+    return "# null: not used, or chosen by the run, whose config.yaml says what\n" + "\n".join(lines) + "\n"
 
 
 def _meanings(kind: Any, prefix: str) -> dict[str, str]:
     """What stands beside the fields of a class of settings in its source, and their choices, by the field's name."""
     if not _field_names(kind):
         return {}
-    comments = dict(re.findall(r"^    (\w+): .*?  # (.+)$", inspect.getsource(kind), re.MULTILINE))
+    try:
+        source = inspect.getsource(kind)
+    except OSError:  # installed without sources
+        source = ""
+    comments = dict(re.findall(r"^    (\w+): .*?  # (.+)$", source, re.MULTILINE))
     found = {}
     for name, annotation in get_type_hints(kind).items():
         choices = ", ".join(_choices(annotation))

@@ -1,5 +1,6 @@
 """Mixup on given labels against its naive twin, and what it shares with plain cross-entropy."""
 
+import copy
 import math
 
 import pytest
@@ -18,9 +19,9 @@ from twincl.nets.twin import TwinNet
 B, K = 6, 3
 
 
-def parts() -> Parts:
+def parts(dropout: float = 0.0) -> Parts:
     torch.manual_seed(0)
-    net = TwinNet(SmallNet(3, 8), K, feat_dim=4, head_bn=True, dropout=0.0)
+    net = TwinNet(SmallNet(3, 8), K, feat_dim=4, head_bn=True, dropout=dropout)
     views = ImageViews(NATURAL, (0.5, 0.5, 0.5), (0.2, 0.2, 0.2))
     return Parts(net, views, torch.arange(24) % K, K, 10, torch.Generator().manual_seed(0))
 
@@ -52,20 +53,25 @@ def test_the_loss_matches_its_naive_twin(alpha: float) -> None:
 
 @pytest.mark.parametrize("share", [0.2, 1.0])
 def test_bootstrapped_targets_are_partly_the_class_predicted_before_mixup(share: float) -> None:
-    method, batch = Mixup(parts(), MixupSettings(bootstrap=share)), some_batch()
+    method, batch = Mixup(parts(dropout=0.5), MixupSettings(bootstrap=share)), some_batch()
     generator = method.parts.generator
-    before = generator.get_state()
+    before, before_the_step = generator.get_state(), copy.deepcopy(method.parts.net)
+    torch.manual_seed(5)  # of dropout, which only the mixed images pass
     terms = method.losses(batch, epoch=4)
     generator.set_state(before)
     weak = method.parts.views.weak(batch.images, generator)
     plan = draw_mix(B, generator, alpha=1.0, per_sample=False, dominant=False)
     partner, kept = plan.partner.tolist(), plan.share.tolist()
     mixed = torch.stack([kept[i] * weak[i] + (1 - kept[i]) * weak[partner[i]] for i in range(B)])
-    rows = method.parts.net(torch.cat([mixed, weak])).logits.double().tolist()
-    labels, chosen = batch.labels.tolist(), [row.index(max(row)) for row in rows[B:]]
+    net = method.parts.net
+    assert all(module.training for module in net.modules()), "left as it was"
+    torch.manual_seed(5)
+    at_rest = before_the_step.eval()(weak).logits.tolist()
+    rows = net(mixed).logits.double().tolist()
+    labels, chosen = batch.labels.tolist(), [row.index(max(row)) for row in at_rest]
     assert labels != chosen
     expected = 0.0
-    for i, row in enumerate(rows[:B]):
+    for i, row in enumerate(rows):
         loss = [math.log(sum(math.exp(y) for y in row)) - x for x in row]
         for j, part in ((i, kept[i]), (partner[i], 1 - kept[i])):
             expected += part * ((1 - share) * loss[labels[j]] + share * loss[chosen[j]]) / B

@@ -30,3 +30,10 @@ def test_a_class_that_most_labels_have_may_be_predicted_so_often():
 def test_nothing_is_clean_or_everything():
     assert list(symptoms(GIVEN, GIVEN, np.full(100, 0.4), CLASSES)) == ["nothing_clean"]
     assert list(symptoms(GIVEN, GIVEN, np.ones(100), CLASSES)) == ["one_mode"]
+
+
+def test_of_a_sample_only_the_classes_in_it_count():
+    classes = tuple(f"class {number}" for number in range(1000))
+    given = np.arange(512)
+    assert symptoms(given, given, np.full(512, 0.9), classes) == {}
+    assert list(symptoms(given, given, np.full(512, 0.4), classes)) == ["nothing_clean"]

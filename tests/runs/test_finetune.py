@@ -40,6 +40,7 @@ def test_the_configuration_is_that_of_the_run_but_for_the_second_stage(first):
         mine, theirs = getattr(config, section), getattr(before, section)
         assert mine == theirs or section == "data"
     assert finetune_config(first, {"optim.epochs": 3}).optim.epochs == 3
+    assert finetune_config(first, {}).amp is None, "chosen anew"
     with pytest.raises(InputError, match="holds no finished run"):
         finetune_config(first / "none", {})
 

@@ -74,7 +74,9 @@ NOISES = (
     "(taken for the next class), matrix (--set noise.matrix=FILE), instance (by how the image looks)."
 )
 NoiseType = Annotated[str | None, typer.Option("--noise", help=f"Simulate noise on the training labels: {NOISES}")]
-NoiseRate = Annotated[float | None, typer.Option(help="Share of labels to disturb, 0 to 1; --noise needs it.")]
+NoiseRate = Annotated[
+    float | None, typer.Option(help="Share of labels to disturb, 0 to 1; all noise but matrix needs it.")
+]
 Split = Annotated[str | None, typer.Option(help="train, val or test.  [default: test where there is one]")]
 Set = Annotated[
     list[str] | None,

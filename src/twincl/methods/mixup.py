@@ -9,6 +9,7 @@ from typing import Annotated
 
 import torch
 from annotated_types import Ge, Gt, Le
+from torch import Tensor
 from torch.nn import functional as F
 
 from twincl.core.losses import cross_entropy
@@ -18,6 +19,7 @@ from twincl.data.batches import Batch
 from twincl.methods.cross_entropy import CrossEntropy
 from twincl.methods.method import LossTerms, Parts
 from twincl.methods.mixing import mix_own_rows
+from twincl.nets.precision import precision
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,18 @@ class Mixup(CrossEntropy):
         parts, share = self.parts, self.settings.bootstrap
         weak = parts.views.weak(batch.images, parts.generator, parts.ranks)
         plan, mixed = mix_own_rows(weak, parts, alpha=self.settings.alpha)
-        bootstraps = share > 0 and epoch >= self.label_epochs
-        views = [mixed, weak] if bootstraps else [mixed]
-        outputs = parts.ranks.gather_views(parts.forward(torch.cat(views)).logits, len(views))
-        logits, *before_mixup = outputs.chunk(len(views))
-        targets = F.one_hot(batch.labels, parts.num_classes).to(logits)
-        if bootstraps:
-            chosen = F.one_hot(before_mixup[0].argmax(1), parts.num_classes)
-            targets = bootstrap_targets(targets, logits.new_full((len(targets),), 1 - share), chosen)
+        targets = F.one_hot(batch.labels, parts.num_classes).to(weak)
+        if share > 0 and epoch >= self.label_epochs:
+            targets = bootstrap_targets(targets, targets.new_full((len(targets),), 1 - share), self._chosen(weak))
+        logits = parts.ranks.gather(parts.forward(mixed).logits)
         return {"cross_entropy": cross_entropy(logits, mix(targets, plan))}
+
+    @torch.no_grad()
+    def _chosen(self, images: Tensor) -> Tensor:
+        """The class (B, K) that the network at rest predicts of every image, those of all ranks."""
+        parts = self.parts
+        parts.net.eval()
+        with precision(images.device, parts.amp):
+            logits = parts.net(images).logits
+        parts.net.train()
+        return F.one_hot(parts.ranks.gather(logits).argmax(1), parts.num_classes)

@@ -46,18 +46,18 @@ class TCLSettings:
     views: Literal["strong-strong", "strong-weak"] = "strong-strong"  # the pair that is contrasted and swapped
     contrast: Literal["simclr", "moco"] = "simclr"  # with the batch, or with a queue by a moving average
     moco_queue: Annotated[int, Ge(1)] = 4096  # keys, at most as many as there are samples
-    moco_momentum: Annotated[float, Ge(0), Lt(1)] = 0.99
+    moco_momentum: Annotated[float, Ge(0), Lt(1)] = 0.99  # of the moving average
     mix_sources: Literal["weak", "all"] = "weak"  # what is mixed: the third view, or all three in one pool
     mix_alpha: Annotated[float, Gt(0)] = 1.0  # lambda ~ Beta(alpha, alpha)
     mix_per_sample: bool = False  # one lambda a sample instead of one a batch
     mix_dominant: bool = True  # lambda = max(lambda, 1 - lambda)
     forward_unmixed: bool = False  # also send the un-mixed third view through the network, if only for batch norm
     entropy_views: Literal["strong", "strong+mix"] = "strong+mix"  # predictions that Eq. 11 regularises
-    weight_contrast: Annotated[float, Ge(0)] = 1.0
-    weight_cross: Annotated[float, Ge(0)] = 1.0
-    weight_marginal_entropy: Annotated[float, Ge(0)] = 1.0
-    weight_mean_entropy: Annotated[float, Ge(0)] = 1.0
-    weight_align: Annotated[float, Ge(0)] = 1.0
+    weight_contrast: Annotated[float, Ge(0)] = 1.0  # of Eq. 13
+    weight_cross: Annotated[float, Ge(0)] = 1.0  # of Eq. 10
+    weight_marginal_entropy: Annotated[float, Ge(0)] = 1.0  # of the first term of Eq. 11
+    weight_mean_entropy: Annotated[float, Ge(0)] = 1.0  # of the second
+    weight_align: Annotated[float, Ge(0)] = 1.0  # of Eq. 15
 
 
 def fit_mixture(snapshot: Snapshot, settings: TCLSettings) -> Mixture:

@@ -26,7 +26,7 @@ def symptoms(
             f"{counts[top] / len(given):.0%} of the training data are predicted to be '{classes[top]}': the model has "
             "collapsed; try a lower learning rate, more epochs or a larger tcl.weight_marginal_entropy"
         )
-    if (clean > 0.5).sum() < len(classes):
+    if (clean > 0.5).sum() < len(np.unique(given)):
         found["nothing_clean"] = (
             "hardly any label is judged clean, so there is nothing to learn the classes from; check that labels and "
             "data belong together, or try more epochs on the given labels (tcl.label_epochs)"

@@ -47,7 +47,8 @@ def finetune_config(run: Path, settings: dict[str, Any]) -> Config:
         raise InputError(f"{run} holds no finished run ({CONFIG} is missing); give the --output of a training")
     before = build_config(file=run / CONFIG, settings={})
     smaller = min(LARGEST_BATCH, before.optim.batch_size or LARGEST_BATCH)
-    given = flatten(before.model_dump()) | {"device": "auto", "amp": None, "data.workers": None}
+    of_preset = build_config(preset=before.preset, settings={})
+    given = flatten(before.model_dump()) | {"device": "auto", "amp": of_preset.amp, "data.workers": None}
     return build_config(
         preset=before.preset,
         settings=given | STAGE_TWO | {"optim.batch_size": smaller, "finetune.run": str(run)} | settings,

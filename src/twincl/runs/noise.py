@@ -21,11 +21,20 @@ from twincl.runs.read import read_configured
 Labels = NDArray[np.int64]
 
 
+def require_rate(noise: NoiseSettings) -> None:
+    """Noise of which nobody said how much is not taken for none.
+
+    Raises:
+        InputError: there is a type that needs a rate, and no rate.
+    """
+    if noise.rate is None and noise.type not in ("none", "matrix"):
+        raise InputError(f"--noise {noise.type} needs --noise-rate, the share of labels to disturb, such as 0.4")
+
+
 def corrupt(labels: Labels, num_classes: int, noise: NoiseSettings, seed: int, images: Images | None) -> Labels:
     """The labels with simulated noise; `images` are looked at by instance-dependent noise alone."""
     features = matrix = None
-    if noise.rate is None and noise.type != "matrix":
-        raise InputError(f"--noise {noise.type} needs --noise-rate, the share of labels to disturb, such as 0.4")
+    require_rate(noise)
     if noise.type == "instance":
         if images is None:
             raise InputError("instance-dependent noise needs the images, not labels alone")

@@ -17,7 +17,7 @@ from twincl.data.read import read_dataset
 from twincl.data.synsets import match_synsets
 from twincl.errors import InputError
 from twincl.runs.labels import all_labels, named_labels
-from twincl.runs.noise import corrupt
+from twincl.runs.noise import corrupt, require_rate
 from twincl.runs.read import read_configured
 
 Labels = NDArray[np.int64]
@@ -72,6 +72,7 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
     settings, noise = config.data, config.noise
     if noise.type == "none" and noise.rate:
         raise InputError(f"a noise rate of {noise.rate:g} needs a type of noise, such as --noise symmetric")
+    require_rate(noise)
     raw = read_configured(settings)
     raw_test, origin = _test_split(config, raw)
     labels = all_labels(settings, raw, raw_test)

@@ -151,6 +151,8 @@ def require_same(config: Config, stored: Path) -> None:
     """A run goes on only as what it began as; the device and the workers may change."""
     before, now = flatten(build_config(file=stored, settings={}).model_dump()), flatten(config.model_dump())
     for key in now:
+        if key == "noise.rate" and not now[key] and not before.get(key):  # none is what earlier versions call 0
+            continue
         if now[key] != before.get(key) and key not in ("device", "data.workers", "amp"):
             raise InputError(
                 f"the run to resume was started with {key}={before.get(key)}, not {now[key]}; give the same settings"
