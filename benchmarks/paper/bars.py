@@ -16,13 +16,13 @@ APART = 0.27  # from one bar of a group to the next
 
 
 def hyper_bars(scale: Scale, table: Table) -> Plot | None:
-    """Accuracy over temperature and over the number of epochs between E-steps."""
+    """Accuracy over temperature and epochs between E-steps; None where TCL itself is all there is."""
     column = table.columns[0]
     groups = {
         "temperature tau": _runs(scale, table, "tau ", column),
         "epochs from one E-step to the next": _runs(scale, table, "update every ", column),
     }
-    if not any(runs for bars in groups.values() for runs in bars.values()):
+    if all(sum(map(bool, bars.values())) < 2 for bars in groups.values()):
         return None
 
     def draw(figure: Figure, theme: Theme) -> None:
