@@ -218,11 +218,11 @@ def _commit() -> str:
 
 def _tested(cell: Cell, found: dict[str, Any]) -> dict[str, Any]:
     """The result with what the cell's model says of other data, asked for since, where its run is still there."""
-    file, untested = _result_file(cell), cell.also_tested.keys() - found.get("also_tested", {}).keys()
-    if not untested or not file or cell.runs is None or not (cell.run_folder / SUMMARY).is_file():
+    tested = found.get("also_tested", {})
+    if cell.also_tested.keys() <= tested.keys() or cell.runs is None or not (cell.run_folder / SUMMARY).is_file():
         return found
-    found = found | {"also_tested": found.get("also_tested", {}) | _also_tested(cell, cell.run_folder)}
-    write_json(file, found)
+    found = found | {"also_tested": tested | _also_tested(cell, cell.run_folder)}
+    write_json(_result_file(cell) or cell.file, found)
     return found
 
 

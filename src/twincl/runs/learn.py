@@ -65,9 +65,8 @@ def learn(
             )
         if last.snapshot is not None:
             assert last.detection is not None
-            seen = slice(None) if last.rows is None else last.rows
-            model, judgement = judge_quickly(last.snapshot, data.train.labels[seen])
-            warner.look(last.snapshot, training.labels[seen], last.detection.clean)
+            model, judgement = judge_quickly(last.snapshot, data.train.labels[last.seen])
+            warner.look(last.snapshot, training.labels[last.seen], last.detection.clean)
         epoch = last if of_given else last._replace(detection=None)
         record = epoch_record(epoch, data, judgement if last.snapshot is not None else None, test)
         record["seconds"] = round(last.train_seconds + time.perf_counter() - start, 3)

@@ -25,9 +25,8 @@ def epoch_record(epoch: Epoch, data: Prepared, judgement: Judgement | None, test
     record: Record = {"epoch": epoch.number, "lr": epoch.learning_rate, "loss": sum(epoch.losses.values())}
     record |= {f"loss_{name}": value for name, value in epoch.losses.items()}
     if epoch.snapshot is not None and judgement is not None:
-        seen = slice(None) if epoch.rows is None else epoch.rows
-        given = data.train.labels[seen]
-        truth = None if data.evaluation.truth is None else data.evaluation.truth[seen]
+        given = data.train.labels[epoch.seen]
+        truth = None if data.evaluation.truth is None else data.evaluation.truth[epoch.seen]
         record["noise_rate_estimate"] = judgement.noise_rate
         record["train_agreement"] = accuracy(epoch.snapshot.probabilities, given)
         if truth is not None:

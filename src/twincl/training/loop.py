@@ -43,6 +43,11 @@ class Epoch(NamedTuple):
     detection: Detection | None  # of the training labels, likewise
     rows: np.ndarray | None  # the samples that both are of; None: all, as after the last epoch
 
+    @property
+    def seen(self) -> np.ndarray | slice:
+        """Picks these samples out of an array of all."""
+        return slice(None) if self.rows is None else self.rows
+
 
 StepListener = Callable[[int, int], None]  # step from one, steps in the epoch
 
