@@ -26,7 +26,7 @@ from benchmarks.paper.plots import point_plot, table_points
 from benchmarks.paper.render import render
 from benchmarks.paper.tables import SCALES, Scale, Table, table_cells, tables
 from twincl.errors import InputError, Stopped
-from twincl.files import write_text
+from twincl.files import write_bytes, write_text
 from twincl.report.theme import LIGHT
 
 DATA = ("cifar100", "webvision", "ilsvrc12", "clothing1m", "fashion", "weights")
@@ -102,7 +102,7 @@ def write_table(scale: Scale, table: Table) -> None:
     panels = table_points(scale, table)
     picture = f"{table.name}.png" if panels else None
     if picture:
-        (folder / picture).write_bytes(point_plot(panels, scale.name).png(LIGHT))
+        write_bytes(folder / picture, point_plot(panels, scale.name).png(LIGHT))
     write_text(folder / f"{table.name}.md", render(scale, table, picture))
     print(f"{folder.name}/{table.name}.md", flush=True)
 

@@ -13,7 +13,7 @@ from benchmarks.paper.curves import accuracy_curves, detector_curves
 from benchmarks.paper.maps import posterior_histogram, predicted_map, training_map
 from benchmarks.paper.representations import look_at
 from benchmarks.paper.tables import NOWHERE, Column, Scale, Table, cell
-from twincl.files import write_text
+from twincl.files import write_bytes, write_text
 from twincl.report.theme import LIGHT, Plot
 from twincl.results.folder import SUMMARY
 
@@ -46,7 +46,7 @@ def draw_figures(scale: Scale, tables: Mapping[str, Table], at: Mapping[str, str
     }
     for name, plot in plots.items():
         if plot:
-            (folder / f"{name}.png").write_bytes(plot.png(LIGHT))
+            write_bytes(folder / f"{name}.png", plot.png(LIGHT))
         print(f"{name}: " + (f"{folder.name}/{name}.png" if plot else "its runs are missing"), flush=True)
     write_text(folder.parent / "figures.md", page(scale, folder))
 

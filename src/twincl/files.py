@@ -46,10 +46,15 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
+    """Write `content` as it is, atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write `text` as UTF-8, atomically; file names of another encoding keep their bytes."""
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+    write_bytes(path, text.encode("utf-8", errors="surrogateescape"))
 
 
 def write_json(path: Path, value: Any) -> None:

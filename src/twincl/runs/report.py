@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from twincl.errors import InputError
-from twincl.files import atomic_path, refuse_existing
+from twincl.files import refuse_existing, write_bytes
 from twincl.report.duplicates import Group, conflicting_duplicates
 from twincl.report.page import Report, Sources, compose
 from twincl.results.finished import FinishedRun, load_run
@@ -43,8 +43,7 @@ def _write(report: Report, run: Path, *, force: bool) -> None:
     for path in contents:
         refuse_existing(path, force=force)
     for path, content in contents.items():
-        with atomic_path(path) as temporary:
-            temporary.write_bytes(content)
+        write_bytes(path, content)
 
 
 def _sources(run: FinishedRun, progress: Progress) -> Sources:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from twincl.errors import InputError, TrainingError
-from twincl.files import atomic_path, remove_partial
+from twincl.files import remove_partial, write_bytes
 from twincl.training.loop import TrainState, require_finite, stacked
 
 KEEP = 3  # the newest so many stay
@@ -54,8 +54,7 @@ def save_checkpoint(folder: Path, state: TrainState, history: list[dict[str, Any
     torch.save(content, buffer)
     path = folder / f"{state.epoch:05d}-{state.step:07d}-{_checksum(buffer.getbuffer())}.pt"
     folder.mkdir(exist_ok=True)
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(buffer.getbuffer())
+    write_bytes(path, buffer.getbuffer())
     for old in find_checkpoints(folder)[KEEP:]:
         old.unlink(missing_ok=True)
     return path
