@@ -8,8 +8,10 @@ CHOICES: dict[str, dict[str, Any]] = {
         "tcl.label_scale_mix": "clean_fraction",
     },
     "label scale in cross-supervision alone (code, CIFAR-100)": {"tcl.label_scale_cross": "clean_fraction"},
-    "w from the posterior itself (paper, code)": {"tcl.gmm_score": "posterior"},
-    "the same, label scale: clean fraction (code)": {
+    "w without the noise model (paper, code)": {"tcl.gmm_prior": "shared"},
+    "the same, from the posterior itself (paper, code)": {"tcl.gmm_prior": "shared", "tcl.gmm_score": "posterior"},
+    "all three: no noise model, posterior, clean fraction (code)": {
+        "tcl.gmm_prior": "shared",
         "tcl.gmm_score": "posterior",
         "tcl.label_scale_cross": "clean_fraction",
         "tcl.label_scale_mix": "clean_fraction",

@@ -29,7 +29,7 @@ def accuracy_curves(scale: Scale, tables: Mapping[str, Table]) -> Plot | None:
 def detector_curves(scale: Scale, tables: Mapping[str, Table]) -> Plot | None:
     """AUC of the score that each detector fits its two components to."""
     table = tables["ablation"]
-    rows = [row for row in table.rows if row.variant.startswith("detector ")]
+    rows = [row for row in table.rows if row.variant.startswith("detector ") and row.paper]
     panels = {
         column.title: {row.title: measured(scale, table, row, column) for row in rows} for column in table.columns
     }

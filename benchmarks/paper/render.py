@@ -75,7 +75,7 @@ def _notes(scale: Scale, table: Table) -> list[str]:
         )
         notes.append("at TCL's last epoch, whose accuracy stands below: the headline of TCL is of its last five.")
     if variants & {"detector ood", "temporal ensembling"}:
-        ours = ", whose E-step fits log-odds and whose first epochs are on given labels"
+        ours = ", whose E-step fits log-odds with a noise model's prior and whose first epochs are on given labels"
         longer = ", made for many more epochs" if scale.epochs < PAPER_EPOCHS else ""
         notes.append(f"Every row is a change of the preset named above{ours if scale.preset == 'default' else ''}.")
         notes.append(

@@ -207,6 +207,7 @@ _ABLATION = (
     Row("detector loss", "Loss"),
     Row("detector knn", "k-NN"),
     Row("detector ood", "OOD"),
+    Row("detector ood, noise model"),
     Row("temporal ensembling", "Ensem."),
     Row("tcl", "L_cross"),
     Row("without regulariser", "w/o L_reg"),

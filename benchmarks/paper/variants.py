@@ -17,6 +17,8 @@ class Variant(NamedTuple):
     labels: bool = True  # False: it never looks at them, so that one training stands for every noise
 
 
+WEAK: dict[str, Any] = {"tcl.targets": "weak"}
+ALONE: dict[str, Any] = {"tcl.gmm_prior": "shared"}  # a detector has only its own score to go by
 NO_ENTROPY: dict[str, Any] = {"tcl.weight_marginal_entropy": 0.0, "tcl.weight_mean_entropy": 0.0}
 NO_MIXUP: dict[str, Any] = {"tcl.weight_align": 0.0, "tcl.entropy_views": "strong"}
 
@@ -31,7 +33,8 @@ METHODS = {
     "tcl+ (relabelled)": Variant({"finetune.learn_from": "relabelled"}, after="tcl"),
 }
 ABLATIONS = {
-    **{f"detector {name}": Variant({"tcl.detector": name, "tcl.targets": "weak"}) for name in ("loss", "knn", "ood")},
+    **{f"detector {name}": Variant(WEAK | ALONE | {"tcl.detector": name}) for name in ("loss", "knn", "ood")},
+    "detector ood, noise model": Variant(WEAK | {"tcl.gmm_prior": "noise_model"}),
     "temporal ensembling": Variant({"tcl.targets": "ensemble", "tcl.forward_unmixed": True}),
     "without regulariser": Variant(NO_ENTROPY),
     "without marginal entropy": Variant({"tcl.weight_marginal_entropy": 0.0}),
@@ -52,8 +55,9 @@ HYPER = {
 MEASURED_CHOICES = (
     "label scale: clean fraction (code)",
     "label scale in cross-supervision alone (code, CIFAR-100)",
-    "w from the posterior itself (paper, code)",
-    "the same, label scale: clean fraction (code)",
+    "w without the noise model (paper, code)",
+    "the same, from the posterior itself (paper, code)",
+    "all three: no noise model, posterior, clean fraction (code)",
     "sigma per class, Eq. 5",
     "sigma per class, Eq. 6 (paper)",
     "mixture per class",

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from sklearn.mixture import GaussianMixture
 
 from twincl.core import detection
-from twincl.core.detection import DIVIDEMIX, MIN_SAMPLES, clean_probability, clean_probability_per_class
+from twincl.core.detection import (
+    DIVIDEMIX,
+    MIN_SAMPLES,
+    FitLimits,
+    clean_probability,
+    clean_probability_per_class,
+)
 
 
 def two_modes(wrong: int, clean: int, seed: int = 0) -> np.ndarray:
@@ -147,3 +153,102 @@ def test_many_scores_are_fitted_by_their_quantiles_whatever_their_order(monkeypa
     np.testing.assert_allclose(fit.probability, exact.probability, atol=0.05)
     shuffled = rng.permutation(len(scores))
     np.testing.assert_array_equal(clean_probability(scores[shuffled]).probability, fit.probability[shuffled])
+
+
+def test_a_prior_of_each_label_matches_its_naive_twin() -> None:
+    """EM in plain loops, from the same start to the same end."""
+    rng = np.random.default_rng(4)
+    clean = rng.random(300) < 0.6
+    scores = np.where(clean, rng.normal(0.65, 0.12, 300), rng.normal(0.3, 0.1, 300))
+    prior = np.where(clean, 0.8, 0.5) - 0.2 * rng.random(300)
+    limits = FitLimits(max_iter=12, tol=-1, reg_covar=1e-6)
+    fit = clean_probability(scores, prior, monotone=False, rescale=False, limits=limits)
+
+    share, n = prior.mean(), len(scores)
+    means = [float(np.quantile(scores, (1 - share) / 2)), float(np.quantile(scores, 1 - share / 2))]
+    deviations = [float(scores.std() / 2)] * 2
+    for _ in range(limits.max_iter):
+        belongs = [posteriors(scores[i], prior[i], means, deviations) for i in range(n)]
+        for c in range(2):
+            mass = sum(one[c] for one in belongs)
+            means[c] = sum(one[c] * x for one, x in zip(belongs, scores, strict=True)) / mass
+            spread = sum(one[c] * (x - means[c]) ** 2 for one, x in zip(belongs, scores, strict=True)) / mass
+            deviations[c] = math.sqrt(spread + limits.reg_covar)
+    assert fit.means == pytest.approx(means, rel=1e-6)
+    assert fit.deviations == pytest.approx(deviations, rel=1e-6)
+    assert fit.weights == pytest.approx((1 - share, share))
+    expected = [posteriors(scores[i], prior[i], means, deviations)[1] for i in range(n)]
+    np.testing.assert_allclose(fit.probability, expected, rtol=1e-5)
+
+
+def posteriors(score: float, prior: float, means: list[float], deviations: list[float]) -> list[float]:
+    density = [
+        share / s * math.exp(-((score - m) ** 2) / (2 * s * s))
+        for share, m, s in zip((1 - prior, prior), means, deviations, strict=True)
+    ]
+    return [one / sum(density) for one in density]
+
+
+def test_the_same_prior_for_all_finds_the_modes_that_a_free_share_finds() -> None:
+    scores = two_modes(300, 700)
+    free, told = clean_probability(scores), clean_probability(scores, np.full(1000, 0.7))
+    assert told.means == pytest.approx(free.means, abs=1e-3)
+    assert told.deviations == pytest.approx(free.deviations, abs=1e-3)
+    np.testing.assert_allclose(told.probability, free.probability, atol=1e-3)
+
+
+@given(st.integers(0, 2**31), st.floats(0.05, 0.95), st.floats(0.1, 3))
+@settings(max_examples=30, deadline=None)
+def test_with_a_prior_more_of_either_is_never_less_clean(seed: int, share: float, distance: float) -> None:
+    rng = np.random.default_rng(seed)
+    clean = rng.random(200) < share
+    scores, prior = rng.normal(distance * clean, 0.5), np.where(clean, 0.7, 0.3) + 0.2 * rng.random(200)
+    probability = clean_probability(scores, prior).probability
+    assert ((probability >= 0) & (probability <= 1)).all()
+    lower = (scores[:, None] <= scores) & (prior[:, None] <= prior)
+    assert (probability[:, None] <= probability + 1e-9)[lower].all()
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [np.array([]), np.linspace(0, 1, MIN_SAMPLES - 1), np.full(50, 0.3), np.random.default_rng(0).normal(size=50)],
+    ids=["empty", "tiny", "constant", "one mode"],
+)
+def test_without_evidence_the_prior_is_the_answer(scores: np.ndarray) -> None:
+    prior = np.linspace(0.1, 0.9, len(scores))[::-1]
+    fit = clean_probability(scores, prior)
+    assert fit.means is None
+    np.testing.assert_array_equal(fit.probability, prior)
+
+
+def test_scores_against_the_prior_are_no_evidence() -> None:
+    """Labels that are likely right score low here: the components would change places."""
+    scores, prior = two_modes(300, 700), np.repeat([0.95, 0.05], [300, 700])
+    np.testing.assert_array_equal(clean_probability(scores, prior).probability, prior)
+
+
+@pytest.mark.parametrize("certain", [0.0, 1.0])
+def test_a_prior_without_doubt_leaves_no_second_component(certain: float) -> None:
+    fit = clean_probability(two_modes(300, 700), np.full(1000, certain))
+    np.testing.assert_allclose(fit.probability, certain, atol=1e-5)
+
+
+def test_per_class_each_class_has_its_own_prior() -> None:
+    scores, labels = np.concatenate([two_modes(60, 140), two_modes(90, 110, seed=1) + 0.5]), np.repeat([0, 1], 200)
+    prior = np.random.default_rng(0).uniform(0.4, 0.9, 400)
+    found = clean_probability_per_class(scores, labels, prior)
+    for label in (0, 1):
+        rows = labels == label
+        np.testing.assert_array_equal(found[rows], clean_probability(scores[rows], prior[rows]).probability)
+
+
+def test_many_scores_keep_their_own_priors(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    clean = rng.random(10_000) < 0.6
+    scores, prior = rng.normal(np.where(clean, 0.6, 0.3), 0.08), np.where(clean, 0.8, 0.4)
+    exact = clean_probability(scores, prior)
+    monkeypatch.setattr(detection, "FIT_SAMPLES", 1000)
+    fit = clean_probability(scores, prior)
+    assert fit.means == pytest.approx(exact.means, abs=0.01)
+    assert fit.deviations == pytest.approx(exact.deviations, abs=0.01)
+    np.testing.assert_allclose(fit.probability, exact.probability, atol=0.05)

@@ -36,6 +36,15 @@ def test_posterior_is_bayes_rule_by_hand():
     assert posterior[0].tolist() == pytest.approx([x / sum(joint) for x in joint], rel=1e-5)
 
 
+def test_the_clean_probability_is_the_posterior_of_the_given_label(monkeypatch):
+    said, _, labels = drawn(50, PAIR)
+    model = NoiseModel(PAIR + 0.01, 0.7)
+    whole = model.posterior(model.calibrated(said), labels)[np.arange(50), labels]
+    np.testing.assert_allclose(model.clean_probability(said, labels), whole, rtol=1e-5)
+    monkeypatch.setattr(noise_model, "BLOCK", 12)  # three rows at a time
+    np.testing.assert_allclose(model.clean_probability(said, labels), whole, rtol=1e-5)
+
+
 @pytest.mark.parametrize("transition", [symmetric(4, 0.0), symmetric(4, 0.4), PAIR])
 @pytest.mark.parametrize("temperature", [0.6, 1.0, 1.6])
 def test_parameters_are_found_again_without_truth(transition, temperature):

@@ -14,6 +14,7 @@ from twincl.config import PRESETS
 from twincl.core import mixture
 from twincl.core.detection import DIVIDEMIX, clean_probability, clean_probability_per_class
 from twincl.core.mixup import draw_mix
+from twincl.core.noise_model import fit_noise_model
 from twincl.core.scores import neighbour_score
 from twincl.data.batches import Batch
 from twincl.methods.method import Parts, Snapshot
@@ -28,6 +29,7 @@ SETTINGS = {
     "paper": TCLSettings(**PRESETS["paper"]["tcl"]),
     "official": TCLSettings(**PRESETS["official"]["tcl"]),
     "official-c100": TCLSettings(**PRESETS["official-c100"]["tcl"]),
+    "one share for all": TCLSettings(gmm_prior="shared"),
     "strong-weak": TCLSettings(views="strong-weak", sigma="per_class", entropy_views="strong"),
     "weights": TCLSettings(
         weight_contrast=0.25, weight_cross=2.0, weight_marginal_entropy=0.5, weight_mean_entropy=0.7, weight_align=3.0
@@ -322,7 +324,7 @@ def test_expectation_follows_the_equations(name: str, score: str) -> None:
     fitted_to, clean = method.expectation(seen)
     v, p = seen.embeddings.double().tolist(), seen.probabilities.double().tolist()
 
-    posterior_of_given = []
+    posteriors = []
     mu, sigma = [], []
     for k in range(K):
         total = [sum(p[i][k] * v[i][d] for i in range(N)) for d in range(D)]  # Eq. 3
@@ -333,17 +335,24 @@ def test_expectation_follows_the_equations(name: str, score: str) -> None:
     for i in range(N):
         shift = 0.0 if settings.sigma == "per_class_eq6" else 1.0  # Eq. 6 drops it, Eq. 5 has it
         logits = [(dot(v[i], mu[k]) - shift) / sigma[k] for k in range(K)]
-        posterior_of_given.append(softmax(logits)[i % K])  # Eq. 7
+        posteriors.append(softmax(logits))  # Eq. 5
     np.testing.assert_allclose(method.mixture.means, mu, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(method.mixture.variances, sigma, rtol=1e-4)
 
-    scores = np.array(posterior_of_given)
+    scores = np.array([posteriors[i][i % K] for i in range(N)])  # Eq. 7
     scores = np.log(scores / (1 - scores)) if score == "log_odds" else scores
     fit = {"monotone": settings.gmm_monotone, "rescale": settings.gmm_rescale}
+    prior = None
+    if settings.gmm_prior == "noise_model":
+        model, prior = fit_noise_model(np.array(posteriors), np.arange(N) % K), np.empty(N)
+        for i in range(N):
+            sharpened = [value ** (1 / model.temperature) for value in posteriors[i]]
+            joint = [sharpened[k] * model.transition[k][i % K] for k in range(K)]  # Bayes' rule
+            prior[i] = joint[i % K] / sum(joint)
     if settings.gmm_scope == "per_class":
-        expected = clean_probability_per_class(scores, np.arange(N) % K, **fit)
+        expected = clean_probability_per_class(scores, np.arange(N) % K, prior, **fit)
     else:  # three classes are too few for "auto" to fit each
-        expected = clean_probability(scores, **fit).probability  # Eq. 8
+        expected = clean_probability(scores, prior, **fit).probability  # Eq. 8
     np.testing.assert_allclose(fitted_to, scores, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(clean, expected, rtol=1e-3, atol=1e-3)
     assert clean.min() < 0.5 < clean.max()
@@ -367,7 +376,8 @@ def test_expectation_on_some_rows_is_that_of_a_set_of_these_alone(name: str) -> 
 
 def test_the_other_detectors_fit_their_own_scores() -> None:
     seen, labels = snapshot(5, spread=0.15), np.arange(N) % K
-    for detector, settings in (("loss", TCLSettings()), ("loss", SETTINGS["paper"]), ("knn", TCLSettings())):
+    ours = TCLSettings(gmm_prior="shared")
+    for detector, settings in (("loss", ours), ("loss", SETTINGS["paper"]), ("knn", ours), ("knn", TCLSettings())):
         method = make(replace(settings, detector=detector))
         fitted_to, found = method.expectation(seen)
         if detector == "loss":
@@ -376,7 +386,9 @@ def test_the_other_detectors_fit_their_own_scores() -> None:
         else:
             scores = neighbour_score(seen.embeddings, torch.from_numpy(labels), K).tolist()
             fit = {}
-        expected = clean_probability(np.array(scores), monotone=settings.gmm_monotone, **fit).probability
+        prior = method._prior(seen, method.parts.labels)
+        assert (prior is None) == (settings.gmm_prior == "shared")
+        expected = clean_probability(np.array(scores), prior, monotone=settings.gmm_monotone, **fit).probability
         np.testing.assert_allclose(fitted_to, scores, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(found, expected, atol=1e-4)
         assert found.min() < 0.5 < found.max(), detector

@@ -1,15 +1,16 @@
 """Wrong labels as out-of-distribution samples: the two-component mixture of Section 3.2 (Eq. 8).
 
 Input is one score for each sample, the higher the more likely its label is right (Eq. 7, or any other).
-Output is the probability that the label is clean. The mixture itself is scikit-learn's; what is ours are
-the guards for input on which two components say nothing.
+Output is the probability that the label is clean. The mixture itself is scikit-learn's; what is ours are the guards for
+input on which two components say nothing, and the fit where something is known of each label beforehand.
 """
 
 import warnings
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
@@ -43,9 +44,17 @@ class CleanFit(NamedTuple):
 
 
 def clean_probability(
-    scores: NDArray[np.floating], *, monotone: bool = True, rescale: bool = True, limits: FitLimits = USUAL
+    scores: NDArray[np.floating],
+    prior: NDArray[np.floating] | None = None,
+    *,
+    monotone: bool = True,
+    rescale: bool = True,
+    limits: FitLimits = USUAL,
 ) -> CleanFit:
     """Eq. 8: posterior of the component with the higher mean, for each of the N scores.
+
+    `prior` (N,) is the probability that each label is clean before its score is looked at; None, as in the paper: one
+    for all, fitted with the components.
 
     Two unequal Gaussians give the far side of the narrow one to the broad one, so that the highest scores
     can come out as wrong. `monotone` evaluates the posterior with scores clipped to the interval between
@@ -53,8 +62,8 @@ def clean_probability(
     the tolerance and the regularisation of the fit can see. More than 100,000 scores are fitted by as many of their
     quantiles; every one of them gets its posterior.
 
-    No evidence against any label, probability one for all, is the answer for: fewer than ten scores, constant
-    scores, scores that one Gaussian describes better (by BIC), a component that collapsed onto nothing.
+    No evidence, and so the prior, or without one probability one for all, is the answer for: fewer than ten scores,
+    constant scores, scores that one Gaussian describes better (by BIC), a component that collapsed onto nothing.
 
     Raises:
         ValueError: a score is not finite.
@@ -62,34 +71,40 @@ def clean_probability(
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
         raise ValueError("scores must be finite")
-    trusted = CleanFit(np.ones(len(values)), None, None, None)
+    before = None if prior is None else np.asarray(prior, dtype=np.float64).clip(1e-6, 1 - 1e-6)
+    no_evidence = CleanFit(np.ones(len(values)) if before is None else before, None, None, None)
     low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)
     if len(values) < MIN_SAMPLES or high - low < 1e-9:
-        return trusted
+        return no_evidence
 
     offset, scale = (low, high - low) if rescale else (0.0, 1.0)
-    unit = ((values - offset) / scale)[:, None]
-    fitted = unit if len(unit) <= FIT_SAMPLES else _quantiles(unit, FIT_SAMPLES)
-    two, one = (_fit(components, fitted, limits) for components in (2, 1))
-    wrong, clean = np.argsort(two.means_.ravel())
-    means = two.means_.ravel()[[wrong, clean]]
-    weights = two.weights_[[wrong, clean]]
-    if two.bic(fitted) >= one.bic(fitted) or weights.min() * len(fitted) < 1 or means[1] - means[0] < 1e-6:
-        return trusted
+    unit = (values - offset) / scale
+    rows = slice(None) if len(unit) <= FIT_SAMPLES else _quantiles(unit, FIT_SAMPLES)
+    if before is None:
+        found, parameters = _fit(unit[rows], limits), 5
+    else:
+        found, parameters = _fit_with_prior(unit[rows], before[rows], limits), 4
+    count = len(unit[rows])
+    one = _log_density(unit[rows], unit[rows].mean(), np.sqrt(unit[rows].var() + limits.reg_covar)).sum()
+    gained = 2 * (found.log_likelihood - one) - (parameters - 2) * np.log(count)  # in BIC, by the second component
+    means, deviations = found.means, found.deviations
+    if gained <= 0 or min(found.share, 1 - found.share) * count < 1 or means[1] - means[0] < 1e-6:
+        return no_evidence
 
     evaluated = unit.clip(means[0], means[1]) if monotone else unit
-    deviations = np.sqrt(two.covariances_.ravel()[[wrong, clean]])
+    evidence = _log_density(evaluated, means[1], deviations[1]) - _log_density(evaluated, means[0], deviations[0])
     return CleanFit(
-        two.predict_proba(evaluated)[:, clean],
+        expit(logit(found.share if before is None else before) + evidence),
         (float(offset + scale * means[0]), float(offset + scale * means[1])),
         (float(scale * deviations[0]), float(scale * deviations[1])),
-        (float(weights[0]), float(weights[1])),
+        (1 - found.share, found.share),
     )
 
 
 def clean_probability_per_class(
     scores: NDArray[np.floating],
     labels: NDArray[np.integer],
+    prior: NDArray[np.floating] | None = None,
     *,
     monotone: bool = True,
     rescale: bool = True,
@@ -99,22 +114,67 @@ def clean_probability_per_class(
 
     A class in which two modes cannot be told apart takes its samples' values from the fit to all samples.
     """
-    probability = clean_probability(scores, monotone=monotone, rescale=rescale, limits=limits).probability
+    options: _Options = {"monotone": monotone, "rescale": rescale, "limits": limits}
+    probability = clean_probability(scores, prior, **options).probability
     by_label = np.argsort(labels, kind="stable")
     _, counts = np.unique(labels, return_counts=True)
     for members in np.split(by_label, np.cumsum(counts)[:-1]):
-        fit = clean_probability(scores[members], monotone=monotone, rescale=rescale, limits=limits)
+        fit = clean_probability(scores[members], None if prior is None else prior[members], **options)
         if fit.means is not None:
             probability[members] = fit.probability
     return probability
 
 
-def _fit(components: int, values: Floats, limits: FitLimits) -> GaussianMixture:
+class _Options(TypedDict):
+    monotone: bool
+    rescale: bool
+    limits: FitLimits
+
+
+class _Components(NamedTuple):
+    """Of wrong labels, then of clean ones."""
+
+    means: Floats  # (2,)
+    deviations: Floats  # (2,)
+    share: float  # of clean ones
+    log_likelihood: float
+
+
+def _fit(values: Floats, limits: FitLimits) -> _Components:
+    """Everything is fitted, by scikit-learn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a fit that was to end early need not have converged
-        return GaussianMixture(components, random_state=0, **limits._asdict()).fit(values)
+        fitted = GaussianMixture(2, random_state=0, **limits._asdict()).fit(values[:, None])
+    order = np.argsort(fitted.means_.ravel())
+    means, deviations = fitted.means_.ravel()[order], np.sqrt(fitted.covariances_.ravel()[order])
+    return _Components(
+        means, deviations, float(fitted.weights_[order[1]]), float(fitted.score_samples(values[:, None]).sum())
+    )
 
 
-def _quantiles(values: Floats, count: int) -> Floats:
-    """`count` of the rows (N, 1), evenly spaced in the order of their size, the smallest and the largest among them."""
-    return np.sort(values, axis=0)[evenly_spaced(len(values), count)]
+def _fit_with_prior(values: Floats, prior: Floats, limits: FitLimits) -> _Components:
+    """EM for both components under a share of each sample's own, which scikit-learn has not."""
+    share, before = float(prior.mean()), np.log(np.stack([1 - prior, prior]))
+    means = np.quantile(values, [(1 - share) / 2, 1 - share / 2])
+    deviations = np.full(2, values.std() / 2)
+    reached = -np.inf
+    for _ in range(limits.max_iter):
+        joint = before + np.stack([_log_density(values, *of) for of in zip(means, deviations, strict=True)])
+        either = np.logaddexp(*joint)
+        if either.mean() - reached < limits.tol:
+            break
+        reached = either.mean()
+        belongs = np.exp(joint - either)  # (2, N)
+        mass = belongs.sum(1).clip(1e-12)
+        means = belongs @ values / mass
+        deviations = np.sqrt((belongs * (values - means[:, None]) ** 2).sum(1) / mass + limits.reg_covar)
+    return _Components(means, deviations, share, float(either.sum()))
+
+
+def _log_density(values: Floats, mean: float, deviation: float) -> Floats:
+    return np.asarray(-0.5 * ((values - mean) / deviation) ** 2 - np.log(deviation) - 0.5 * np.log(2 * np.pi))
+
+
+def _quantiles(values: Floats, count: int) -> NDArray[np.int64]:
+    """Where those `count` of the values (N,) are that lie evenly spaced in the order of size, both ends among them."""
+    return np.asarray(np.argsort(values, kind="stable")[evenly_spaced(len(values), count)])

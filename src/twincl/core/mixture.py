@@ -8,7 +8,9 @@ the parameters are updated, so that component k is class k.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -88,3 +90,21 @@ class Mixture:
         blocks = row_blocks(len(self.means), embeddings)
         found = [posterior(self.logits(v)).max(1) for (v,) in blocks]
         return torch.cat([best.indices for best in found]), torch.cat([best.values for best in found])
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """Eq. 5 of N samples as an array (N, K) whose rows are computed when they are asked for."""
+
+    mixture: Mixture
+    embeddings: Tensor  # (N, D)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and K."""
+        return len(self.embeddings), len(self.mixture.means)
+
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
+        """Some of the rows."""
+        found: NDArray[np.float32] = posterior(self.mixture.logits(self.embeddings[rows])).cpu().numpy()
+        return found

@@ -9,7 +9,7 @@ where labels are few or mostly wrong the likelihood hardly tells the two apart.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,17 @@ TEMPERATURES = np.geomspace(0.1, 5, 9)  # where the search begins
 SEARCH_ENTRIES, SEARCH_ROWS = 2**17, 1000  # of the samples x classes matrix, and at least so many rows, to find t by
 BLOCK = 2**22  # entries that are worked on at a time
 SEARCH_STEPS, FINAL_STEPS = 15, 10  # EM steps for T: at each temperature tried, and on all samples at the end
+
+
+class ClassProbabilities(Protocol):
+    """An array (N, K), or what stands for one and computes the rows that it is asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """N and K."""
+
+    def __getitem__(self, rows: Any, /) -> NDArray[np.floating]:
+        """Some of the rows, by a slice or their numbers."""
 
 
 class NoiseModel(NamedTuple):
@@ -48,8 +59,17 @@ class NoiseModel(NamedTuple):
             answer[rows] = joint / joint.sum(1, keepdims=True)
         return answer
 
+    def clean_probability(self, probabilities: ClassProbabilities, given: Labels) -> NDArray[np.float32]:
+        """q(y | x, y), (N,), from class probabilities: that the given label is right."""
+        answer = np.empty(len(given), np.float32)
+        for rows in _blocks(probabilities.shape):
+            labels = given[rows]
+            joint = _tempered(_log(probabilities[rows]), self.temperature) * self.transition.T[labels]
+            answer[rows] = joint[np.arange(len(labels)), labels] / joint.sum(1)
+        return answer
 
-def fit_noise_model(probabilities: NDArray[np.floating], given: Labels) -> NoiseModel:
+
+def fit_noise_model(probabilities: ClassProbabilities, given: Labels) -> NoiseModel:
     """The most likely T and t, a priori and by class probabilities (N, K) and given labels (N,).
 
     The likelihood of t, at the best T for it, can have several peaks, so the search begins with a grid. It looks at

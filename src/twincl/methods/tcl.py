@@ -7,15 +7,18 @@ the paper's ablation; `docs/method.md` lists them with the measurement behind ou
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+import numpy as np
 import torch
 from annotated_types import Ge, Gt, Lt
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
 from twincl.core.detection import DIVIDEMIX, USUAL, clean_probability, clean_probability_per_class
 from twincl.core.losses import alignment, cross_supervision, info_nce, mean_entropy, negative_marginal_entropy
-from twincl.core.mixture import Mixture, class_means, class_variances
+from twincl.core.mixture import Mixture, Posteriors, class_means, class_variances
 from twincl.core.mixup import Mix, mix
+from twincl.core.noise_model import fit_noise_model
 from twincl.core.scores import classifier_score, neighbour_score
 from twincl.core.targets import bootstrap_targets, temporal_ensemble
 from twincl.data.batches import Batch
@@ -35,6 +38,7 @@ class TCLSettings:
     detector: Literal["ood", "loss", "knn"] = "ood"  # what w is fitted to: Eq. 7, DivideMix's loss, MOIT's votes
     gmm_scope: Literal["auto", "global", "per_class"] = "auto"  # auto: per class from 50 classes of 100 samples on
     gmm_score: Literal["log_odds", "posterior"] = "log_odds"  # what of Eq. 7 the two components are fitted to
+    gmm_prior: Literal["noise_model", "shared"] = "noise_model"  # share of right labels: a label's own, or one for all
     gmm_rescale: bool = True  # bring scores to [0, 1] before the two-component fit; losses always are
     gmm_monotone: bool = True  # a higher posterior never means a lower clean probability
     targets: Literal["cross", "weak", "ensemble"] = "cross"  # g of Eq. 9: other view, view before mixup, all epochs
@@ -107,7 +111,7 @@ class TCL:
         self.mixture = fit_mixture(snapshot, self.settings)
         labels = self.parts.labels_of(rows)
         scores = self._scores(snapshot, labels)
-        clean = self._clean_probability(scores, labels).to(self.clean)
+        clean = self._clean_probability(scores, labels, self._prior(snapshot, labels)).to(self.clean)
         if rows is None:
             self.clean = clean
         else:
@@ -123,7 +127,17 @@ class TCL:
         posterior = self.mixture.posterior_of(labels, snapshot.embeddings)
         return torch.logit(posterior, eps=1e-6) if self.settings.gmm_score == "log_odds" else posterior
 
-    def _clean_probability(self, fit: Tensor, given: Tensor) -> Tensor:
+    def _prior(self, snapshot: Snapshot, given: Tensor) -> NDArray[np.float32] | None:
+        """How likely each given label is right by the mixture (Eq. 5) and by how these labels err, (N,).
+
+        None where Eq. 8 is to find one share for all.
+        """
+        if self.settings.gmm_prior == "shared":
+            return None
+        posteriors, labels = Posteriors(self.mixture, snapshot.embeddings), given.cpu().numpy()
+        return fit_noise_model(posteriors, labels).clean_probability(posteriors, labels)
+
+    def _clean_probability(self, fit: Tensor, given: Tensor, prior: NDArray[np.float32] | None) -> Tensor:
         """Eq. 8 over how well each given label fits, (N,)."""
         scores, labels = fit.cpu().numpy(), given.cpu().numpy()
         scope, monotone = self.settings.gmm_scope, self.settings.gmm_monotone
@@ -134,9 +148,10 @@ class TCL:
             smallest = int(torch.bincount(given, minlength=self.parts.num_classes).min())
             scope = "per_class" if self.parts.num_classes >= 50 and smallest >= 100 else "global"
         if scope == "per_class":
-            by_class = clean_probability_per_class(scores, labels, monotone=monotone, rescale=rescale, limits=limits)
-            return torch.from_numpy(by_class)
-        by_all = clean_probability(scores, monotone=monotone, rescale=rescale, limits=limits)
+            return torch.from_numpy(
+                clean_probability_per_class(scores, labels, prior, monotone=monotone, rescale=rescale, limits=limits)
+            )
+        by_all = clean_probability(scores, prior, monotone=monotone, rescale=rescale, limits=limits)
         return torch.from_numpy(by_all.probability)
 
     # M-step
