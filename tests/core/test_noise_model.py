@@ -1,5 +1,7 @@
 """The noise model: Bayes' rule by hand, parameters found again, calibration without truth."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -110,3 +112,20 @@ def test_blocks_and_samples_do_not_change_the_answer(monkeypatch):
     monkeypatch.setattr(noise_model, "SEARCH_ENTRIES", 4 * 2000)
     sampled = fit_noise_model(said, labels)
     assert sampled.temperature == pytest.approx(whole.temperature, rel=0.15)
+
+
+def test_expected_counts_match_their_naive_twin():
+    said, _, labels = drawn(40, PAIR)
+    labels[labels == 2] = 1  # a class that nobody is given
+    transition = PAIR + 0.02
+    transition /= transition.sum(1, keepdims=True)
+    rows, ends = noise_model._by_label(said.astype(np.float64), labels, len(PAIR))
+    found = noise_model._counts(rows, ends, transition)
+    expected, likelihood = np.zeros(PAIR.shape), 0.0
+    for p, y in zip(said, labels, strict=True):
+        joint = [p[z] * transition[z, y] for z in range(len(PAIR))]
+        likelihood += math.log(sum(joint))
+        for z, value in enumerate(joint):
+            expected[z, y] += value / sum(joint)
+    np.testing.assert_allclose(found.of_class_with_label, expected, rtol=1e-6)
+    assert found.log_likelihood == pytest.approx(likelihood)

@@ -64,7 +64,8 @@ class NoiseModel(NamedTuple):
         answer = np.empty(len(given), np.float32)
         for rows in _blocks(probabilities.shape):
             labels = given[rows]
-            joint = _tempered(_log(probabilities[rows]), self.temperature) * self.transition.T[labels]
+            joint = _tempered(_log(probabilities[rows]), self.temperature)
+            joint *= self.transition.T[labels]
             answer[rows] = joint[np.arange(len(labels)), labels] / joint.sum(1)
         return answer
 
@@ -79,14 +80,14 @@ def fit_noise_model(probabilities: ClassProbabilities, given: Labels) -> NoiseMo
     """
     count, classes = probabilities.shape
     sample = evenly_spaced(count, max(SEARCH_ROWS, SEARCH_ENTRIES // classes))
-    logs, labels = _log(probabilities[sample]), np.asarray(given)[sample]
+    logs, ends = _by_label(_log(probabilities[sample]), np.asarray(given)[sample], classes)
 
     def loss(log_temperature: float) -> float:
         calibrated, transition = _tempered(logs, np.exp(log_temperature)), _start(classes)
         for _ in range(SEARCH_STEPS):
-            transition = _updated(_counts(calibrated, labels, transition))
-        likelihood = (calibrated * transition.T[labels]).sum(1)
-        return float(-np.log(likelihood).sum() + (log_temperature / TEMPERATURE_SPREAD) ** 2 / 2)
+            transition = _updated(_counts(calibrated, ends, transition).of_class_with_label)
+        likelihood = _counts(calibrated, ends, transition).log_likelihood
+        return -likelihood + (log_temperature / TEMPERATURE_SPREAD) ** 2 / 2
 
     grid = np.log(TEMPERATURES)
     best = int(np.argmin([loss(place) for place in grid]))
@@ -97,7 +98,8 @@ def fit_noise_model(probabilities: ClassProbabilities, given: Labels) -> NoiseMo
     for _ in range(FINAL_STEPS):
         counts = np.zeros((classes, classes))
         for rows in _blocks(probabilities.shape):
-            counts += _counts(_tempered(_log(probabilities[rows]), temperature), given[rows], transition)
+            logs, ends = _by_label(_log(probabilities[rows]), given[rows], classes)
+            counts += _counts(_tempered(logs, temperature), ends, transition).of_class_with_label
         transition = _updated(counts)
     return NoiseModel(transition, temperature)
 
@@ -106,12 +108,24 @@ def _start(classes: int) -> Floats:
     return 0.8 * np.eye(classes) + 0.2 / classes
 
 
-def _counts(calibrated: Floats, labels: Labels, transition: Floats) -> Floats:
-    """The E-step: expected number of samples of class z with label y, (K, K)."""
-    classes = calibrated.shape[1]
-    joint = calibrated * transition.T[labels]
-    joint /= joint.sum(1, keepdims=True)
-    return np.stack([np.bincount(labels, column, minlength=classes) for column in joint.T]).astype(np.float64)
+def _by_label(rows: Floats, labels: Labels, classes: int) -> tuple[Floats, NDArray[np.int64]]:
+    """The rows (N, K) in the order of their labels, and where those of each label end, (K,)."""
+    return rows[np.argsort(labels, kind="stable")], np.cumsum(np.bincount(labels, minlength=classes))
+
+
+class _Counts(NamedTuple):
+    of_class_with_label: Floats  # (K, K): expected number of samples of class z with label y
+    log_likelihood: float  # of all labels
+
+
+def _counts(calibrated: Floats, ends: NDArray[np.int64], transition: Floats) -> _Counts:
+    """The E-step. Rows come by label, so that two products of matrix and vector a label take the posterior's place."""
+    counts, log_likelihood = np.zeros_like(transition), 0.0
+    for label, rows in enumerate(np.split(calibrated, ends[:-1])):
+        likelihood = rows @ transition[:, label]
+        counts[:, label] = transition[:, label] * ((1 / likelihood) @ rows)
+        log_likelihood += float(np.log(likelihood).sum())
+    return _Counts(counts, log_likelihood)
 
 
 def _updated(counts: Floats) -> Floats:
@@ -125,12 +139,17 @@ def _updated(counts: Floats) -> Floats:
 
 
 def _tempered(logs: Floats, temperature: float) -> Floats:
-    powers = np.exp((logs - logs.max(1, keepdims=True)) / temperature)
-    return np.asarray(powers / powers.sum(1, keepdims=True))
+    powers = logs - logs.max(1, keepdims=True)
+    powers /= temperature
+    np.exp(powers, out=powers)
+    powers /= powers.sum(1, keepdims=True)
+    return np.asarray(powers)
 
 
 def _log(probabilities: NDArray[np.floating]) -> Floats:
-    return np.asarray(np.log(probabilities.astype(np.float64).clip(1e-12)))
+    values = probabilities.astype(np.float64)
+    np.maximum(values, 1e-12, out=values)
+    return np.log(values, out=values)
 
 
 def _blocks(shape: tuple[int, ...]) -> Iterator[slice]:
