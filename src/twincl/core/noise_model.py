@@ -120,12 +120,13 @@ class _Counts(NamedTuple):
 
 def _counts(calibrated: Floats, ends: NDArray[np.int64], transition: Floats) -> _Counts:
     """The E-step. Rows come by label, so that two products of matrix and vector a label take the posterior's place."""
-    counts, log_likelihood = np.zeros_like(transition), 0.0
-    for label, rows in enumerate(np.split(calibrated, ends[:-1])):
-        likelihood = rows @ transition[:, label]
-        counts[:, label] = transition[:, label] * ((1 / likelihood) @ rows)
+    by_label = np.ascontiguousarray(transition.T)
+    counts, log_likelihood = np.empty_like(by_label), 0.0
+    for label, (rows, given_class) in enumerate(zip(np.split(calibrated, ends[:-1]), by_label, strict=True)):
+        likelihood = rows @ given_class
+        np.multiply(given_class, (1 / likelihood) @ rows, out=counts[label])
         log_likelihood += float(np.log(likelihood).sum())
-    return _Counts(counts, log_likelihood)
+    return _Counts(counts.T, log_likelihood)
 
 
 def _updated(counts: Floats) -> Floats:
