@@ -80,15 +80,15 @@ def clean_probability(
     offset, scale = (low, high - low) if rescale else (0.0, 1.0)
     unit = (values - offset) / scale
     rows = slice(None) if len(unit) <= FIT_SAMPLES else _quantiles(unit, FIT_SAMPLES)
+    fitted = unit[rows]
     if before is None:
-        found, parameters = _fit(unit[rows], limits), 5
+        found, parameters = _fit(fitted, limits), 5
     else:
-        found, parameters = _fit_with_prior(unit[rows], before[rows], limits), 4
-    count = len(unit[rows])
-    one = _log_density(unit[rows], unit[rows].mean(), np.sqrt(unit[rows].var() + limits.reg_covar)).sum()
-    gained = 2 * (found.log_likelihood - one) - (parameters - 2) * np.log(count)  # in BIC, by the second component
+        found, parameters = _fit_with_prior(fitted, before[rows], limits), 4
+    one = _log_density(fitted, fitted.mean(), np.sqrt(fitted.var() + limits.reg_covar)).sum()
+    gained = 2 * (found.log_likelihood - one) - (parameters - 2) * np.log(len(fitted))  # in BIC, by two instead of one
     means, deviations = found.means, found.deviations
-    if gained <= 0 or min(found.share, 1 - found.share) * count < 1 or means[1] - means[0] < 1e-6:
+    if gained <= 0 or min(found.share, 1 - found.share) * len(fitted) < 1 or means[1] - means[0] < 1e-6:
         return no_evidence
 
     evaluated = unit.clip(means[0], means[1]) if monotone else unit
