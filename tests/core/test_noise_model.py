@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from twincl.core import noise_model
 from twincl.core.noise_model import NoiseModel, fit_noise_model
+from twincl.core.spread import evenly_spaced
 
 
 def drawn(count: int, transition: np.ndarray, *, sharpness: float = 2.0, seed: int = 0):
@@ -108,10 +109,15 @@ def test_blocks_and_samples_do_not_change_the_answer(monkeypatch):
     np.testing.assert_allclose(
         blocks.posterior(blocks.calibrated(said), labels), whole.posterior(whole.calibrated(said), labels), atol=1e-6
     )
-    monkeypatch.setattr(noise_model, "SEARCH_ROWS", 10)
+    monkeypatch.setattr(noise_model, "LEAST_ROWS", 10)
     monkeypatch.setattr(noise_model, "SEARCH_ENTRIES", 4 * 2000)
     sampled = fit_noise_model(said, labels)
     assert sampled.temperature == pytest.approx(whole.temperature, rel=0.15)
+    monkeypatch.setattr(noise_model, "FIT_ENTRIES", 4 * 2000)
+    some = evenly_spaced(6000, 2000)
+    np.testing.assert_array_equal(
+        fit_noise_model(said, labels).transition, fit_noise_model(said[some], labels[some]).transition
+    )
 
 
 def test_expected_counts_match_their_naive_twin():
@@ -119,8 +125,8 @@ def test_expected_counts_match_their_naive_twin():
     labels[labels == 2] = 1  # a class that nobody is given
     transition = PAIR + 0.02
     transition /= transition.sum(1, keepdims=True)
-    rows, ends = noise_model._by_label(said.astype(np.float64), labels, len(PAIR))
-    found = noise_model._counts(rows, ends, transition)
+    rows, ends = noise_model._by_label(labels, len(PAIR), said.size)
+    found = noise_model._counts(said[rows], ends, transition)
     expected, likelihood = np.zeros(PAIR.shape), 0.0
     for p, y in zip(said, labels, strict=True):
         joint = [p[z] * transition[z, y] for z in range(len(PAIR))]

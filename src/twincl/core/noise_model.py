@@ -22,9 +22,10 @@ Labels = NDArray[np.integer]
 
 TEMPERATURE_SPREAD = 0.05  # standard deviation of the prior of log t
 TEMPERATURES = np.geomspace(0.1, 5, 9)  # where the search begins
-SEARCH_ENTRIES, SEARCH_ROWS = 2**17, 1000  # of the samples x classes matrix, and at least so many rows, to find t by
+SEARCH_ENTRIES, FIT_ENTRIES = 2**17, 2**25  # samples x classes that are looked at to find t, and then T
+LEAST_ROWS = 1000  # samples at least, however many classes
 BLOCK = 2**22  # entries that are worked on at a time
-SEARCH_STEPS, FINAL_STEPS = 15, 10  # EM steps for T: at each temperature tried, and on all samples at the end
+SEARCH_STEPS, FIT_STEPS = 15, 10  # EM steps for T: at each temperature tried, and in the end
 
 
 class ClassProbabilities(Protocol):
@@ -74,19 +75,17 @@ def fit_noise_model(probabilities: ClassProbabilities, given: Labels) -> NoiseMo
     """The most likely T and t, a priori and by class probabilities (N, K) and given labels (N,).
 
     The likelihood of t, at the best T for it, can have several peaks, so the search begins with a grid. It looks at
-    evenly spaced samples where there are many; T is then fitted to all. T has a prior worth one sample a class: the
-    overall share of right labels on the diagonal and the rest spread evenly, so that a class without samples gets the
-    average row, and no entry is zero.
+    evenly spaced samples where there are many, the fit of T that follows at more of them. T has a prior worth one
+    sample a class: the overall share of right labels on the diagonal and the rest spread evenly, so that a class
+    without samples gets the average row, and no entry is zero.
     """
-    count, classes = probabilities.shape
-    sample = evenly_spaced(count, max(SEARCH_ROWS, SEARCH_ENTRIES // classes))
-    logs, ends = _by_label(_log(probabilities[sample]), np.asarray(given)[sample], classes)
+    classes = probabilities.shape[1]
+    rows, ends = _by_label(given, classes, SEARCH_ENTRIES)
+    logs = _log(probabilities[rows])
 
     def loss(log_temperature: float) -> float:
-        calibrated, transition = _tempered(logs, np.exp(log_temperature)), _start(classes)
-        for _ in range(SEARCH_STEPS):
-            transition = _updated(_counts(calibrated, ends, transition).of_class_with_label)
-        likelihood = _counts(calibrated, ends, transition).log_likelihood
+        calibrated = _tempered(logs, np.exp(log_temperature))
+        likelihood = _counts(calibrated, ends, _fit_transition(calibrated, ends, SEARCH_STEPS)).log_likelihood
         return -likelihood + (log_temperature / TEMPERATURE_SPREAD) ** 2 / 2
 
     grid = np.log(TEMPERATURES)
@@ -94,23 +93,25 @@ def fit_noise_model(probabilities: ClassProbabilities, given: Labels) -> NoiseMo
     bounds = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
     temperature = float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.03}).x))
 
-    transition = _start(classes)
-    for _ in range(FINAL_STEPS):
-        counts = np.zeros((classes, classes))
-        for rows in _blocks(probabilities.shape):
-            logs, ends = _by_label(_log(probabilities[rows]), given[rows], classes)
-            counts += _counts(_tempered(logs, temperature), ends, transition).of_class_with_label
-        transition = _updated(counts)
-    return NoiseModel(transition, temperature)
+    rows, ends = _by_label(given, classes, FIT_ENTRIES)
+    calibrated = _tempered(_log(probabilities[rows]), temperature)
+    return NoiseModel(_fit_transition(calibrated, ends, FIT_STEPS), temperature)
 
 
-def _start(classes: int) -> Floats:
-    return 0.8 * np.eye(classes) + 0.2 / classes
+def _by_label(given: Labels, classes: int, entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Samples for so many entries of a matrix (N, K), in the order of their labels; where those of each end, (K,)."""
+    sample = evenly_spaced(len(given), max(LEAST_ROWS, entries // classes))
+    labels = np.asarray(given)[sample]
+    return sample[np.argsort(labels, kind="stable")], np.cumsum(np.bincount(labels, minlength=classes))
 
 
-def _by_label(rows: Floats, labels: Labels, classes: int) -> tuple[Floats, NDArray[np.int64]]:
-    """The rows (N, K) in the order of their labels, and where those of each label end, (K,)."""
-    return rows[np.argsort(labels, kind="stable")], np.cumsum(np.bincount(labels, minlength=classes))
+def _fit_transition(calibrated: Floats, ends: NDArray[np.int64], steps: int) -> Floats:
+    """T by so many steps of EM, from class probabilities in the order of labels."""
+    classes = calibrated.shape[1]
+    transition: Floats = 0.8 * np.eye(classes) + 0.2 / classes
+    for _ in range(steps):
+        transition = _updated(_counts(calibrated, ends, transition).of_class_with_label)
+    return transition
 
 
 class _Counts(NamedTuple):
@@ -132,11 +133,12 @@ def _counts(calibrated: Floats, ends: NDArray[np.int64], transition: Floats) -> 
 def _updated(counts: Floats) -> Floats:
     """The M-step of T, with the prior."""
     classes = len(counts)
-    right = float(np.trace(counts) / counts.sum())
-    right = min(max(right, 1e-6), 1 - 1e-6)
-    prior = right * np.eye(classes) + (1 - right) * (1 - np.eye(classes)) / max(1, classes - 1)
-    joint = counts + prior
-    return np.asarray(joint / joint.sum(1, keepdims=True))
+    right = min(max(float(np.trace(counts) / counts.sum()), 1e-6), 1 - 1e-6)
+    wrong = (1 - right) / max(1, classes - 1)
+    joint = counts + wrong
+    joint[np.diag_indices(classes)] += right - wrong
+    joint /= joint.sum(1, keepdims=True)
+    return joint
 
 
 def _tempered(logs: Floats, temperature: float) -> Floats:

@@ -20,14 +20,12 @@ from twincl.core.mixture import Mixture, Posteriors, class_means, class_variance
 from twincl.core.mixup import Mix, mix
 from twincl.core.noise_model import fit_noise_model
 from twincl.core.scores import classifier_score, neighbour_score
-from twincl.core.spread import evenly_spaced
 from twincl.core.targets import bootstrap_targets, temporal_ensemble
 from twincl.data.batches import Batch
 from twincl.methods.method import Detection, LossTerms, Parts, Snapshot
 from twincl.methods.mixing import mix_own_rows
 from twincl.methods.momentum import MomentumContrast
 
-NOISE_MODEL_ENTRIES = 2**25  # samples x classes that the noise model is fitted to; every label gets its answer
 LabelScale = Literal["none", "clean_fraction"]  # factor 1, or the share of labels judged clean
 
 
@@ -136,10 +134,8 @@ class TCL:
         """
         if self.settings.gmm_prior == "shared":
             return None
-        labels, most = given.cpu().numpy(), NOISE_MODEL_ENTRIES // self.parts.num_classes
-        fitted = evenly_spaced(len(labels), most)
-        model = fit_noise_model(Posteriors(self.mixture, snapshot.embeddings[fitted]), labels[fitted])
-        return model.clean_probability(Posteriors(self.mixture, snapshot.embeddings), labels)
+        posteriors, labels = Posteriors(self.mixture, snapshot.embeddings), given.cpu().numpy()
+        return fit_noise_model(posteriors, labels).clean_probability(posteriors, labels)
 
     def _clean_probability(self, fit: Tensor, given: Tensor, prior: NDArray[np.float32] | None) -> Tensor:
         """Eq. 8 over how well each given label fits, (N,)."""
