@@ -47,6 +47,7 @@ _NOT_HERE = {  # settings of a run that an estimator is told in another way, or 
     "data.holdout": "fit learns from all samples",
     "data.min_class_size": "fit takes classes of any size",
     **{key: "change y before fit" for key in valid_keys() if key.startswith("noise.")},
+    **{key: "fine-tune a run on disk with twincl finetune" for key in valid_keys() if key.startswith("finetune.")},
 }
 
 

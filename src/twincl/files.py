@@ -2,7 +2,7 @@
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,17 +17,17 @@ PARTIAL = ".partial-"  # how the names of files begin that are still being writt
 def atomic_path(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it takes the name `path` when the block ends without error.
 
-    The content is on disk before the name is, so that not even a power cut leaves half a file under it.
+    The content is on disk before the name is, so that not even a power cut leaves half a file under it. Where `path` is
+    a link, what it leads to is replaced, and the link stays.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL, suffix=f"-{path.name}")
-    os.close(handle)
-    temporary = Path(name)
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f"{PARTIAL}{secrets.token_hex(8)}-{target.name}")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # less what the umask forbids
     try:
         yield temporary
         _to_disk(temporary)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-        _to_disk(path.parent)
+        temporary.replace(target)
+        _to_disk(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from twincl.core import noise_model
 from twincl.core.noise_model import NoiseModel, fit_noise_model
-from twincl.core.spread import evenly_spaced
+from twincl.core.spread import evenly_by_label
 
 
 def drawn(count: int, transition: np.ndarray, *, sharpness: float = 2.0, seed: int = 0):
@@ -94,7 +94,8 @@ def test_any_input_gives_distributions(count, classes, sharpness, seed):
     labels = rng.integers(classes, size=count)
     model = fit_noise_model(said, labels)
     np.testing.assert_allclose(model.transition.sum(1), 1)
-    assert (model.transition > 0).all()
+    assert (model.transition > 0).all() or count < 10
+    assert (model.transition.diagonal() == model.transition.max(1)).all()
     for answer in (model.calibrated(said), model.posterior(model.calibrated(said), labels)):
         assert answer.dtype == np.float32
         np.testing.assert_allclose(answer.sum(1), 1, atol=1e-4)
@@ -114,10 +115,25 @@ def test_blocks_and_samples_do_not_change_the_answer(monkeypatch):
     sampled = fit_noise_model(said, labels)
     assert sampled.temperature == pytest.approx(whole.temperature, rel=0.15)
     monkeypatch.setattr(noise_model, "FIT_ENTRIES", 4 * 2000)
-    some = evenly_spaced(6000, 2000)
+    some = evenly_by_label(labels, 2000)
     np.testing.assert_array_equal(
         fit_noise_model(said, labels).transition, fit_noise_model(said[some], labels[some]).transition
     )
+
+
+def test_few_samples_say_nothing_of_how_labels_err():
+    said = np.array([[0.01, 0.99], [0.99, 0.01]] * 4)  # as if each class were the other
+    labels = np.array([0, 1] * 4)
+    model = fit_noise_model(said, labels)
+    assert (model.clean_probability(said, labels) == 1).all()
+
+
+def test_classes_are_not_swapped_where_every_label_is_contradicted():
+    """Votes of the others speak against each label where there are few of them and as many of each class."""
+    labels = np.array([0, 1] * 10)
+    votes = (10 - np.eye(2)[labels]) / 19  # of the nineteen others nine have the same label
+    model = fit_noise_model(votes, labels)
+    assert (model.transition.diagonal() >= 0.5).all()
 
 
 def test_expected_counts_match_their_naive_twin():

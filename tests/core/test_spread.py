@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twincl.core.spread import evenly_spaced
+from twincl.core.spread import evenly_by_label, evenly_spaced
 
 
 @given(st.integers(1, 10_000), st.integers(2, 10_000))
@@ -14,6 +14,21 @@ def test_places_are_distinct_even_and_reach_both_ends(count, most):
     gaps = np.diff(places)
     assert (gaps >= 1).all()
     assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=300), st.integers(1, 300))
+def test_every_label_has_its_share(labels, most):
+    labels = np.array(labels)
+    places = evenly_by_label(labels, most)
+    assert len(set(places.tolist())) == len(places) == min(len(labels), most)
+    assert (np.diff(labels[places]) >= 0).all()
+    if most > 1:
+        share = np.bincount(labels) * len(places) / len(labels)
+        assert (np.abs(np.bincount(labels[places], minlength=len(share)) - share) <= 2).all()
+
+
+def test_labels_that_take_turns_are_all_there():
+    assert np.bincount(np.arange(20_000)[evenly_by_label(np.arange(20_000) % 2, 10_000)] % 2).tolist() == [5000, 5000]
 
 
 def test_all_few_and_one():

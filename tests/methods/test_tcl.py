@@ -399,7 +399,11 @@ def test_the_ensemble_moves_in_the_batch_alone_and_from_the_first_epoch_on() -> 
     method, batch = make(SETTINGS["ensemble"]), some_batch()
     assert not method.ensemble.any()
     for steps in (1, 2):
-        method.losses(batch, 0)
+        before = method.ensemble.clone()
+        for _ in range(2):  # only the step counts, not how often its losses are asked for
+            method.losses(batch, 0)
+        assert torch.equal(method.ensemble, before)
+        method.after_step()
         sums = torch.zeros(N)
         sums[batch.index] = 1 - 0.9**steps
         torch.testing.assert_close(method.ensemble.sum(1), sums)

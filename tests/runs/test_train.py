@@ -285,8 +285,9 @@ def test_streamed_images_give_the_same_model_as_images_in_memory(picture_folder,
         assert same(tmp_path / "memory", tmp_path / f"streamed{workers}")
 
 
-def test_it_learns_through_wrong_labels(photos, tmp_path):
-    settings = small(photos, optim__epochs=15, noise__type="symmetric", noise__rate=0.3, data__holdout=0.3)
+def test_it_learns_through_wrong_labels(picture_folder, tmp_path):
+    data = picture_folder(tmp_path / "data", per_class=30)
+    settings = small(data, optim__epochs=15, noise__type="symmetric", noise__rate=0.3, data__holdout=0.3)
     summary = train(build_config(settings=settings), tmp_path / "run")
     assert summary["test_accuracy"] >= 0.9
     assert summary["knn_accuracy"] >= 0.9

@@ -29,7 +29,7 @@ def adjust_brightness(images: Tensor, factor: Tensor) -> Tensor:
 def adjust_contrast(images: Tensor, factor: Tensor) -> Tensor:
     """Stretch around the image's mean grey by `factor` >= 0 (neutral: 1; 0 gives uniform grey) and clamp."""
     mean = images.flatten(2).mean(dim=2)  # grey of the mean colour: the mean grey, in one pass
-    mean = (mean * mean.new_tensor(LUMA)).sum(1) if images.shape[1] == 3 else mean[:, 0]
+    mean = luma(mean[..., None, None]).flatten()
     # a lerp from a value per image misses PyTorch's fast path
     return (images * _per_image(factor)).add_(_per_image(mean * (1 - factor))).clamp_(0, 1)
 

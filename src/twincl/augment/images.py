@@ -4,6 +4,7 @@ Images arrive as uint8 (B,C,H,W) with C = 1, 3 or 4 and leave as normalised floa
 contiguous, on the same device. Randomness comes from the generator alone: same state, same view.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -129,10 +130,16 @@ class ImageViews:
         channels = images.shape[1]
         if len(self.mean) != channels:
             raise InputError(f"mean and std have {len(self.mean)} values but the images {channels} channels.")
-        scale = 1 / torch.tensor(self.std)
-        offset = -torch.tensor(self.mean) * scale
-        scale, offset = (values.to(images.device)[:, None, None] for values in (scale, offset))
+        scale, offset = _scale_and_offset(self.mean, self.std, images.device)
         return images.mul_(scale).add_(offset)
+
+
+@functools.lru_cache
+def _scale_and_offset(mean: tuple[float, ...], std: tuple[float, ...], device: torch.device) -> tuple[Tensor, Tensor]:
+    """1 / std and -mean / std, (C,1,1) each; kept on the device, as every copy to a GPU would wait for it."""
+    scale = 1 / torch.tensor(std)
+    offset = -torch.tensor(mean) * scale
+    return scale[:, None, None].to(device), offset[:, None, None].to(device)
 
 
 def _as_float(images: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from twincl.core.spread import evenly_spaced
+from twincl.core.spread import evenly_by_label
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.integer]
@@ -23,6 +23,7 @@ Labels = NDArray[np.integer]
 TEMPERATURE_SPREAD = 0.05  # standard deviation of the prior of log t
 TEMPERATURES = np.geomspace(0.1, 5, 9)  # where the search begins
 SEARCH_ENTRIES, FIT_ENTRIES = 2**17, 2**25  # samples x classes that are looked at to find t, and then T
+LEAST_SAMPLES = 10  # fewer cannot tell how labels err
 LEAST_ROWS = 1000  # samples at least, however many classes
 BLOCK = 2**22  # entries that are worked on at a time
 SEARCH_STEPS, FIT_STEPS = 15, 10  # EM steps for T: at each temperature tried, and in the end
@@ -75,11 +76,15 @@ def fit_noise_model(probabilities: ClassProbabilities, given: Labels) -> NoiseMo
     """The most likely T and t, a priori and by class probabilities (N, K) and given labels (N,).
 
     The likelihood of t, at the best T for it, can have several peaks, so the search begins with a grid. It looks at
-    evenly spaced samples where there are many, the fit of T that follows at more of them. T has a prior worth one
+    some samples of each label where there are many, the fit of T that follows at more of them. T has a prior worth one
     sample a class: the overall share of right labels on the diagonal and the rest spread evenly, so that a class
-    without samples gets the average row, and no entry is zero.
+    without samples gets the average row, and no entry is zero. Its diagonal is never below the rest of a row: it is by
+    their own label that classes are known, and of few samples the likelihood alone could swap two of them. Fewer than
+    ten say nothing of how labels err, and every label is taken for right.
     """
     classes = probabilities.shape[1]
+    if len(given) < LEAST_SAMPLES:
+        return NoiseModel(np.eye(classes), 1.0)
     rows, ends = _by_label(given, classes, SEARCH_ENTRIES)
     logs = _log(probabilities[rows])
 
@@ -100,9 +105,8 @@ def fit_noise_model(probabilities: ClassProbabilities, given: Labels) -> NoiseMo
 
 def _by_label(given: Labels, classes: int, entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Samples for so many entries of a matrix (N, K), in the order of their labels; where those of each end, (K,)."""
-    sample = evenly_spaced(len(given), max(LEAST_ROWS, entries // classes))
-    labels = np.asarray(given)[sample]
-    return sample[np.argsort(labels, kind="stable")], np.cumsum(np.bincount(labels, minlength=classes))
+    sample = evenly_by_label(given, max(LEAST_ROWS, entries // classes))
+    return sample, np.cumsum(np.bincount(given[sample], minlength=classes))
 
 
 def _fit_transition(calibrated: Floats, ends: NDArray[np.int64], steps: int) -> Floats:
@@ -136,7 +140,9 @@ def _updated(counts: Floats) -> Floats:
     right = min(max(float(np.trace(counts) / counts.sum()), 1e-6), 1 - 1e-6)
     wrong = (1 - right) / max(1, classes - 1)
     joint = counts + wrong
-    joint[np.diag_indices(classes)] += right - wrong
+    diagonal = np.diag_indices(classes)
+    joint[diagonal] += right - wrong
+    joint[diagonal] = joint.max(1)
     joint /= joint.sum(1, keepdims=True)
     return joint
 

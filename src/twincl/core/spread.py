@@ -11,3 +11,11 @@ def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
     """
     taken = min(count, most)
     return np.arange(taken, dtype=np.int64) * (count - 1) // max(taken - 1, 1)
+
+
+def evenly_by_label(labels: NDArray[np.integer], most: int) -> NDArray[np.int64]:
+    """At most `most` of the places of `labels` (N,), of every label its share, in the order of the labels.
+
+    Evenly spaced ones alone could miss a label: where labels take turns, every tenth sample may have the same.
+    """
+    return np.asarray(np.argsort(labels, kind="stable")[evenly_spaced(len(labels), most)], dtype=np.int64)

@@ -93,7 +93,7 @@ def _channels_last(images: np.ndarray, where: str) -> np.ndarray:
 
 
 def white_level(images: np.ndarray, *, where: str) -> int:
-    """The value that stands for white: 1 of bool and of floats in 0..1, otherwise 255, which must then be in sight."""
+    """The value that stands for white: 1 of bool and of numbers in 0..1, otherwise 255, which must then be in sight."""
     if images.dtype == np.uint8 or images.size == 0:
         return 255
     if images.dtype == np.bool_:
@@ -103,7 +103,7 @@ def white_level(images: np.ndarray, *, where: str) -> int:
     low, high = images.min(), images.max()
     if not (np.isfinite(low) and np.isfinite(high)):
         raise InputError(f"{where} contains NaN or infinite values; replace them and save images as uint8.")
-    if images.dtype.kind == "f" and low >= 0 and high <= 1:
+    if low >= 0 and high <= 1:
         return 1
     if low >= 0 and 128 <= high <= 255:
         return 255

@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from twincl.data.sampling import balanced_sample
 from twincl.data.stores import Images, MemoryFeatures, MemoryImages
+from twincl.data.streams import stream
 from twincl.errors import InputError
 from twincl.ranks import ALONE, Ranks
 
@@ -83,7 +84,7 @@ class Batches:
 
     def learned_from(self, seed: int, epoch: int) -> np.ndarray:
         """The rows that `shuffled` serves, in its order, which depends on (seed, epoch) alone."""
-        rng = np.random.default_rng([seed, epoch])
+        rng = stream(seed, "order", epoch)
         if self._epoch_size is None:
             order = rng.permutation(len(self._rows))
         else:
@@ -121,7 +122,7 @@ class Batches:
         """The images of each of the `rows`, one batch after the other."""
         if self._resident is not None:
             for index in map(torch.from_numpy, rows):
-                yield self._resident.index_select(0, index.to(self._resident.device))
+                yield self._resident.index_select(0, index.to(self._resident.device, non_blocking=True))
         elif self._workers == 0:
             for row in rows:
                 yield self._images.batch(row)

@@ -24,7 +24,7 @@ def encode_labels(
     Returns:
         int64 arrays (N_i,) in 0..K-1, and the class names. Without `classes` these are the sorted distinct
         labels, in numeric order if all are numbers; an array of whole numbers beside arrays of names indexes
-        the names.
+        the names. Integers index `classes`, whatever their names; text is a name if it can be.
 
     Raises:
         InputError: a label is missing, out of range, not the name of a class, or not Unicode.
@@ -34,11 +34,11 @@ def encode_labels(
     names = _distinct(kinds) if classes is None else classes
     _refuse_undecodable(names)
     encoded: list[np.ndarray | None] = []
-    for text, distinct in zip(texts, kinds, strict=True):
-        if text is None or distinct is None:
+    for array, text, distinct in zip(labels, texts, kinds, strict=True):
+        if array is None or text is None or distinct is None:
             encoded.append(None)
         else:
-            number = _numbers(distinct, names)
+            number = _indices(distinct, names) if classes and array.dtype.kind in "iu" else _numbers(distinct, names)
             encoded.append(np.array([number[label] for label in text], dtype=np.int64))
     return encoded, names
 
@@ -81,8 +81,13 @@ def _numbers(distinct: list[str], names: tuple[str, ...]) -> dict[str, int]:
     unknown = [label for label in distinct if label not in place]
     if not unknown:
         return {label: place[label] for label in distinct}
-    if not _is_index(distinct):
+    if not _is_index(distinct) or len(unknown) < len(distinct):
         raise InputError(f"the labels {shown(unknown)} are not among the {len(names)} classes ({shown(names)}).")
+    return _indices(distinct, names)
+
+
+def _indices(distinct: list[str], names: tuple[str, ...]) -> dict[str, int]:
+    """The class number of each distinct label, which is that number."""
     outside = [label for label in distinct if not 0 <= int(label) < len(names)]
     if outside:
         raise InputError(

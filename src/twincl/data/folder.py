@@ -1,8 +1,10 @@
 """Folders of images: one folder per class, with or without split folders above them."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +28,9 @@ _MOST_WAYS = 16  # by which links may lead to one folder
 def read_folder(root: Path) -> Found:
     """`class/.../x.jpg` or `split/class/.../x.jpg`, in the order of the names; a flat folder has no labels.
 
-    Hidden files, files that are not images, and images beside the class folders are passed over and counted.
+    Neither have the images of `test` or `val` if they all lie in one folder that is none of `train`: Tiny-ImageNet's
+    `images`, or the `unknown` that other tools ask for. Hidden files, files that are not images, and images beside the
+    class folders are passed over and counted.
 
     Raises:
         InputError: there are no images, or split folders lie beside other folders of images.
@@ -42,7 +46,7 @@ def read_folder(root: Path) -> Found:
         return Found({"train": split}, ignored=ignored + loose)
     groups: dict[str, list[str]] = {}
     for name in images:
-        kind = split_kind(name.split("/", 1)[0]) if "/" in name else None
+        kind = _loose_kind(name.split("/", 1)[0]) if "/" in name else None
         if kind is None:
             ignored += 1
         else:
@@ -51,7 +55,7 @@ def read_folder(root: Path) -> Found:
     for kind, names in groups.items():
         splits[kind], loose = _labelled(root, names, depth=1)
         ignored += loose
-    return Found(splits, ignored=ignored)
+    return Found(_without_placeholders(splits), ignored=ignored)
 
 
 def find_images(root: Path) -> tuple[list[str], int]:
@@ -108,18 +112,53 @@ def _is_special(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_split_layout(tops: set[str], images: list[str], root: Path) -> bool:
-    """Whether the top folders are splits; `train` among class folders (`bus`, `car`, `train`) is a class."""
-    kinds = {top: split_kind(top) for top in tops}
-    if not any(kinds.values()):
-        return False
-    if all(kinds.values()):
+    """Whether the top folders are splits; `train` among class folders (`bus`, `car`, `train`) is a class.
+
+    Raises:
+        InputError: some of them are splits and some are not.
+    """
+    if tops and all(map(split_kind, tops)):
         return True
-    nested = {name.split("/", 1)[0] for name in images if name.count("/") >= 2}
-    both = {kind for top, kind in kinds.items() if kind and top in nested}
-    if "train" in both and len(both) > 1:
-        others = ", ".join(sorted(top for top, kind in kinds.items() if kind is None))
-        raise InputError(f"{root} has split folders beside other folders of images ({others}); move those elsewhere.")
+    inner: dict[str, set[str]] = {}  # folders in each of those that hold folders
+    for top, *below in (name.split("/") for name in images):
+        if len(below) > 1:
+            inner.setdefault(top, set()).add(below[0])
+    others = ", ".join(sorted(top for top in tops if _loose_kind(top) is None))
+    found = {_loose_kind(top): top for top in sorted(inner)}
+    if "train" in found and len(found.keys() - {None}) > 1:
+        if not others and set.intersection(*inner.values()):
+            return True  # such as training_set/cat and test_set/cat
+        reason = f"beside other folders of images ({others})" if others else "that do not hold the same classes"
+        raise InputError(
+            f"{root} has split folders ({', '.join(sorted(inner))}) {reason}; move what is not training or test data "
+            "elsewhere, or point to the folder above the training classes, and with --test to that of the test data."
+        )
+    train = next((top for top in inner if split_kind(top) == "train"), None)
+    if train is not None and len(inner) == 1 and len(inner[train]) > 1:
+        raise InputError(
+            f"{root} has {train}/ with folders in it beside folders without ({others}), so it is not clear whether it "
+            f"holds classes or is one; point to {root / train}, or move its images up if it is a class."
+        )
     return False
+
+
+def _loose_kind(name: str) -> str | None:
+    """`split_kind`, also of names with one such word in them: training_set, seg_test, val2017."""
+    kinds = {split_kind(word) for word in re.split("[^a-z]+", name.lower())} - {None}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _without_placeholders(splits: dict[str, RawSplit]) -> dict[str, RawSplit]:
+    """The splits, without the labels of those whose one folder is no class of the training split."""
+    if "train" not in splits or splits["train"].labels is None:
+        return splits
+    classes = set(splits["train"].labels)
+
+    def names_nothing(part: RawSplit) -> bool:
+        folders = set() if part.labels is None else set(part.labels)
+        return len(folders) == 1 and not folders & classes
+
+    return {kind: replace(part, labels=None) if names_nothing(part) else part for kind, part in splits.items()}
 
 
 def _labelled(root: Path, names: list[str], depth: int) -> tuple[RawSplit, int]:

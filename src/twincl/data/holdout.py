@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from twincl.data.streams import stream
 from twincl.errors import InputError
 
 
@@ -18,7 +19,7 @@ def hold_out(labels: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, n
         raise InputError(f"the share of images to hold out is {share:g}; give a number from 0 up to, not including, 1.")
     _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
     take = _quota(counts, share)
-    order = np.random.default_rng(seed).permutation(len(labels))
+    order = stream(seed, "hold-out").permutation(len(labels))
     order = order[np.argsort(group[order], kind="stable")]  # class after class, shuffled within each
     rank = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
     held = rank < np.repeat(take, counts)

@@ -1,5 +1,7 @@
 """A file of labels for images that are already listed: the user's own, a corrected set, or CIFAR-N's."""
 
+import unicodedata
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -42,24 +44,26 @@ def read_labels(path: Path, *, key: str | None, names: list[str], label_column: 
     else:
         raise InputError(f"{path} is not a label file; give .npy, .npz, .csv, .tsv, .jsonl, .parquet, .pt or .txt.")
     if len(labels) != len(names):
+        header = suffix in (".csv", ".tsv") and len(labels) == len(names) - 1
+        hint = " (its first line was taken for the names of the columns)" if header else ""
         raise InputError(
-            f"{path} has {len(labels)} labels but the data set has {len(names)} samples; give one per sample."
+            f"{path} has {len(labels)} labels{hint} but the data set has {len(names)} samples; give one per sample."
         )
     return labels
 
 
 def _pick(content: Any, key: str | None, path: Path) -> Any:
     """The array under `key`, or the only one there is."""
-    if isinstance(content, dict):
-        content = {_key(name): value for name, value in content.items()}
-        keys = shown(list(content), most=20)
-        if key is None and len(content) != 1:
+    if isinstance(content, Mapping):
+        keys = {_key(name): name for name in content}
+        if key is None and len(keys) != 1:
             raise InputError(
-                f"{path} holds several label sets; name one of them as {path.name}:KEY, choose from: {keys}"
+                f"{path} holds several label sets; name one of them as {path.name}:KEY, choose from: "
+                f"{shown(list(keys), most=20)}"
             )
-        if key is not None and key not in content:
-            raise InputError(f"{path} has no label set '{key}'; {nearest(key, list(content))}")
-        content = content[key] if key is not None else next(iter(content.values()))
+        if key is not None and key not in keys:
+            raise InputError(f"{path} has no label set '{key}'; {nearest(key, list(keys))}")
+        content = content[keys[key] if key is not None else next(iter(keys.values()))]
     elif key is not None:
         raise InputError(f"{path} holds a single array, so it has no label set '{key}'; leave the key out.")
     if not isinstance(content, np.ndarray | list | tuple):
@@ -81,7 +85,8 @@ def _from_table(table: Table, given: str | None, names: list[str]) -> np.ndarray
         labels = table.named(column, labels.tolist())
     if file_column is not None and file_column != column and file_column not in table.structs:
         files = [str(file) for file in table.read(file_column)]
-        return np.asarray(labels[_rows_of(names, files, labels, table.path)])
+        if not _is_in_order(names, files, table):
+            return np.asarray(labels[_rows_of(names, files, labels, table.path)])
     by_id = _id_order(table, names)
     return np.asarray(labels[_index_order(table) if by_id is None else by_id])
 
@@ -99,8 +104,20 @@ def _label_column(table: Table, given: str | None, file_column: str | None) -> s
     )
 
 
+def _is_in_order(names: list[str], files: list[str], table: Table) -> bool:
+    """Whether rows belong to samples by their order: where these have no names, or each is named again and again."""
+    if len(names) != len(files):
+        return False
+    if len(set(names)) < len(names):
+        return [_normal(files[row]) for row in _index_order(table)] == list(map(_normal, names))
+    return names == [str(row) for row in range(len(names))] and not set(files) & set(names)
+
+
 def _rows_of(names: list[str], files: list[str], labels: np.ndarray, path: Path) -> list[int]:
-    """The row of each image: by its path, or by its bare file name where that is unique on both sides."""
+    """The row of each image: by its path, or by its bare file name where that is unique on both sides.
+
+    Where the table knows some images by their path, another folder before a bare name means another image.
+    """
     listed = [_normal(file) for file in files]
     wanted = [_normal(name) for name in names]
     by_path: dict[str, int] = {}
@@ -108,7 +125,15 @@ def _rows_of(names: list[str], files: list[str], labels: np.ndarray, path: Path)
         if labels[by_path.setdefault(file, row)] != labels[row]:
             raise InputError(f"{path} gives {files[row]} two different labels; keep one row for each image.")
     by_name, ours = _unique_base(listed), _unique_base(wanted)
-    rows = [by_path.get(name, by_name.get(_base(name), -1) if _base(name) in ours else -1) for name in wanted]
+    knows_paths = any(name in by_path for name in wanted)
+
+    def row_of(name: str) -> int:
+        if name in by_path:
+            return by_path[name]
+        row = by_name.get(_base(name), -1) if _base(name) in ours else -1
+        return -1 if knows_paths and not _ends_alike(name, listed[row]) else row
+
+    rows = [row_of(name) for name in wanted]
     missing = [name for name, row in zip(names, rows, strict=True) if row < 0]
     if missing:
         raise InputError(
@@ -119,7 +144,13 @@ def _rows_of(names: list[str], files: list[str], labels: np.ndarray, path: Path)
 
 
 def _normal(file: str) -> str:
-    return PurePosixPath(file.strip().replace("\\", "/")).as_posix()  # also drops './'; cells of text are stripped
+    """The path with '/', without './', and with accents written in one way: macOS takes letters and accents apart."""
+    return unicodedata.normalize("NFC", PurePosixPath(file.strip().replace("\\", "/")).as_posix())
+
+
+def _ends_alike(one: str, other: str) -> bool:
+    """Whether one path is the end of the other."""
+    return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
 
 
 def _base(file: str) -> str:

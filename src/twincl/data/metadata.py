@@ -6,6 +6,7 @@ import numpy as np
 
 from twincl.data.columns import LABEL_COLUMNS, find_column
 from twincl.data.dataset import RawSplit
+from twincl.data.folder import find_images
 from twincl.data.splits import Found, split_kind
 from twincl.data.tables import SUFFIXES, open_table, read_table
 from twincl.errors import InputError
@@ -18,7 +19,8 @@ def read_metadata(
 ) -> Found | None:
     """The images that `metadata.csv`, `.jsonl` or `.parquet` lists, or None if there is none with labels.
 
-    The table lies in `root`, with the split as first folder of each path, or one lies in each split's folder.
+    The table lies in `root`, with the split as first folder of each path, or one lies in each split's folder. Images
+    that are not listed are passed over and counted.
     """
     folders: list[tuple[str | None, Path]] = [(None, root)]
     for child in sorted(root.iterdir()):
@@ -37,14 +39,20 @@ def read_metadata(
         found = read_table(table, image_column=image_column, label_column=label_column, allow_outside=allow_outside)
         classes = classes or found.classes
         if kind is None:
-            return Found(_by_folder(found.splits), classes)
+            return Found(_by_folder(found.splits), classes, ignored=_unlisted(root, found.splits))
         if list(found.splits) != ["train"]:
             raise InputError(f"{file} lies in the folder of one split but has a split column; remove one of the two.")
         if kind in splits:
             raise InputError(f"{root} has two folders for the split '{kind}'; keep one of them.")
         part = found.splits["train"]
         splits[kind] = RawSplit(part.pixels, part.labels, [f"{folder.name}/{name}" for name in part.names])
-    return Found(splits, classes) if splits else None
+    return Found(splits, classes, ignored=_unlisted(root, splits)) if splits else None
+
+
+def _unlisted(root: Path, splits: dict[str, RawSplit]) -> int:
+    """How many images below `root` no table lists."""
+    listed = {name for split in splits.values() for name in split.names}
+    return len(set(find_images(root)[0]) - listed)
 
 
 def _by_folder(splits: dict[str, RawSplit]) -> dict[str, RawSplit]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twincl.data.streams import stream
 from twincl.errors import InputError, nearest
 
 Labels = NDArray[np.int64]
@@ -63,7 +64,7 @@ def add_noise(
         raise InputError(f"labels must be one row of integers, not {labels.dtype} of shape {labels.shape}.")
     if len(labels) and not 0 <= labels.min() <= labels.max() < num_classes:
         raise InputError(f"labels must lie between 0 and {num_classes - 1} for {num_classes} classes.")
-    truth, rng = labels.astype(np.int64), np.random.default_rng(seed)
+    truth, rng = labels.astype(np.int64), stream(seed, "noise")
     if kind == "symmetric":
         return symmetric(truth, num_classes, rate, rng, include_own)
     if kind == "pair":

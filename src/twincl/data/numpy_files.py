@@ -1,6 +1,8 @@
 """Arrays in `.npy` and `.npz` files; no header is believed before the file has been measured."""
 
 import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -18,42 +20,66 @@ class _Pickled(ValueError):
     """The array holds Python objects."""
 
 
-def load_arrays(path: Path) -> np.ndarray | dict[str, np.ndarray]:
-    """The array of a `.npy` file or the arrays of a `.npz` file; nothing pickled is read.
+def load_arrays(path: Path) -> np.ndarray | Mapping[str, np.ndarray]:
+    """The array of a `.npy` file, or the arrays of a `.npz` file by name; nothing pickled is read.
 
     Raises:
-        InputError: the file is damaged, holds Python objects, claims more than it has, or unpacks to far more than
-            it is.
+        InputError: the file, or an array that is asked for, is damaged, holds Python objects, claims more than it has,
+            or unpacks to far more than it is.
     """
-    try:
+    with _damage(path, str(path)):
         if is_zip(path):
             check_zip(path)
             with zipfile.ZipFile(path) as archive:
-                return {entry.filename.removesuffix(".npy"): _member(archive, entry) for entry in _arrays(archive)}
+                return _Arrays(path, _arrays(archive))
         with path.open("rb") as file:
             return _array(file, path.stat().st_size)
+
+
+class _Arrays(Mapping[str, np.ndarray]):
+    """The arrays of an archive, each read when it is asked for."""
+
+    def __init__(self, path: Path, entries: dict[str, zipfile.ZipInfo]):
+        self._path, self._entries = path, entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        entry = self._entries[name]
+        with (
+            _damage(self._path, f"'{name}' in {self._path}"),
+            zipfile.ZipFile(self._path) as archive,
+            archive.open(entry) as file,
+        ):
+            return _array(file, entry.file_size)
+
+
+def _arrays(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    found = [entry for entry in archive.infolist() if entry.filename.endswith(".npy")]
+    if archive.infolist() and not found:
+        raise ValueError("a zip archive without arrays")
+    return {entry.filename.removesuffix(".npy"): entry for entry in found}
+
+
+@contextmanager
+def _damage(path: Path, what: str) -> Iterator[None]:
+    """Whatever a damaged file raises, as one sentence."""
+    try:
+        yield
     except InputError:
         raise
     except _Pickled as error:
         raise InputError(
-            f"{path} holds Python objects, which are not read; save images as uint8, features as float32, "
+            f"{what} holds Python objects, which are not read; save images as uint8, features as float32, "
             "labels as int or str."
         ) from error
     except Exception as error:  # a damaged archive can fail in any way
         reason = (str(error) or type(error).__name__).split("\n", 1)[0][:200]
         raise InputError(f"{path} is not a readable numpy file ({reason}); save it again.") from error
-
-
-def _arrays(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    found = [entry for entry in archive.infolist() if entry.filename.endswith(".npy")]
-    if archive.infolist() and not found:
-        raise ValueError("a zip archive without arrays")
-    return found
-
-
-def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
-    with archive.open(entry) as file:
-        return _array(file, entry.file_size)
 
 
 def _array(file: IO[bytes], length: int) -> np.ndarray:

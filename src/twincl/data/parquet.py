@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,13 @@ def read_parquet(files: list[Path]) -> Table:
     Raises:
         InputError: a file is not parquet, or the files have different columns.
     """
-    opened = [_open(file) for file in files]
-    schema = _schema(files[0], opened[0])
-    for file, other in zip(files, opened, strict=True):
-        if _schema(file, other).names != schema.names:
-            raise InputError(f"{file} and {files[0]} have different columns; keep files of one table in a folder.")
+    shards = [_shard(file) for file in files]
+    schema = shards[0].schema
+    for shard in shards:
+        if shard.schema.names != schema.names:
+            raise InputError(
+                f"{shard.file} and {files[0]} have different columns; keep files of one table in a folder."
+            )
     structs = frozenset(
         entry.name for entry in schema if pa.types.is_struct(entry.type) and "bytes" in {sub.name for sub in entry.type}
     )
@@ -40,18 +43,16 @@ def read_parquet(files: list[Path]) -> Table:
     def read(name: str) -> list[Any]:
         column, _, member = (name, "", "") if name in schema.names else name.rpartition(".")
         values: list[Any] = []
-        for file, source in zip(files, opened, strict=True):
-            chunks = _column(file, source, column)
-            with _damage(file):
+        for shard in shards:
+            chunks = _column(shard, column)
+            with _damage(shard.file):
                 part = pc.struct_field(chunks, member) if member else chunks
                 values.extend(part.to_pylist())
         return values
 
-    count = sum(source.metadata.num_rows for source in opened)
+    count = sum(shard.rows for shard in shards)
     vectors = {
-        entry.name: functools.partial(_read_vectors, files, opened, entry.name)
-        for entry in schema
-        if _is_vector(entry.type)
+        entry.name: functools.partial(_read_vectors, shards, entry.name) for entry in schema if _is_vector(entry.type)
     }
     return Table(files[0], list(schema.names), range(1, count + 1), read, structs, _class_names(schema), vectors)
 
@@ -79,20 +80,23 @@ def split_files(folder: Path) -> tuple[dict[str, list[Path]], int]:
     return splits, len(files) - sum(map(len, splits.values()))
 
 
-def _open(file: Path) -> pq.ParquetFile:
-    with _damage(file):
-        opened = pq.ParquetFile(file)
+@dataclass(frozen=True)
+class _Shard:
+    """What a file announces; it is opened anew for each column: there may be more files than can be open at once."""
+
+    file: Path
+    schema: pa.Schema
+    rows: int
+
+
+def _shard(file: Path) -> _Shard:
+    with _damage(file), pq.ParquetFile(file) as opened:
         if opened.metadata.num_rows < 0:
             raise ValueError(f"{opened.metadata.num_rows} rows")
-        return opened
+        return _Shard(file, opened.schema_arrow, opened.metadata.num_rows)
 
 
-def _schema(file: Path, source: pq.ParquetFile) -> pa.Schema:
-    with _damage(file):
-        return source.schema_arrow
-
-
-def _column(file: Path, source: pq.ParquetFile, name: str) -> pa.ChunkedArray:
+def _column(shard: _Shard, name: str) -> pa.ChunkedArray:
     """The values of a column, whose number must be that of the rows; read bit by bit, as few bytes can stand for many.
 
     Raises:
@@ -100,15 +104,15 @@ def _column(file: Path, source: pq.ParquetFile, name: str) -> pa.ChunkedArray:
     """
     chunks: list[pa.Array] = []
     unpacked = 0
-    with _damage(file):
-        kind = _decoded(pa.array([], source.schema_arrow.field(name).type)).type
-        for batch in source.iter_batches(batch_size=_BATCH, columns=[name]):
+    with _damage(shard.file), pq.ParquetFile(shard.file) as opened:
+        kind = _decoded(pa.array([], shard.schema.field(name).type)).type
+        for batch in opened.iter_batches(batch_size=_BATCH, columns=[name]):
             chunks.append(_decoded(batch.column(0)))
             unpacked += chunks[-1].nbytes
-            check_unpacked(file, unpacked)
+            check_unpacked(shard.file, unpacked)
         column = pa.chunked_array(chunks, kind)
-        if len(column) != source.metadata.num_rows:
-            raise ValueError(f"{len(column)} rows where {source.metadata.num_rows} were announced")
+        if len(column) != shard.rows:
+            raise ValueError(f"{len(column)} rows where {shard.rows} were announced")
     return column
 
 
@@ -126,12 +130,14 @@ def _decoded(values: pa.Array) -> pa.Array:
 
 @contextmanager
 def _damage(file: Path) -> Iterator[None]:
-    """Whatever a damaged file raises, as one sentence."""
+    """Whatever a damaged file raises, as one sentence; what the system refuses is another matter."""
     try:
         yield
     except InputError:
         raise
     except Exception as error:  # damaged files raise errors of every kind
+        if isinstance(error, OSError) and error.errno:
+            raise InputError(f"{file} cannot be read ({error.strerror}).") from error
         reason = (str(error) or type(error).__name__).split("\n", 1)[0][:200]
         raise InputError(f"{file} is not a readable parquet file ({reason}); download or write it again.") from error
 
@@ -143,30 +149,30 @@ def _is_vector(kind: pa.DataType) -> bool:
     return any(is_list(kind) for is_list in lists) and any(is_number(kind.value_type) for is_number in numbers)
 
 
-def _read_vectors(files: list[Path], opened: list[pq.ParquetFile], name: str) -> np.ndarray:
+def _read_vectors(shards: list[_Shard], name: str) -> np.ndarray:
     """The lists of a column as one array (N, D) float32, a missing number as NaN; never as Python objects.
 
     Raises:
         InputError: a row has no list or an empty one, or one of another length than the first.
     """
-    count, length, start = sum(source.metadata.num_rows for source in opened), 0, 0
+    count, length, start = sum(shard.rows for shard in shards), 0, 0
     vectors = np.empty((0, 0), dtype=np.float32)
-    for file, source in zip(files, opened, strict=True):
-        for chunk in _column(file, source, name).chunks:
-            with _damage(file):
+    for shard in shards:
+        for chunk in _column(shard, name).chunks:
+            with _damage(shard.file):
                 lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
             if not length and len(lengths):
                 length = int(lengths[0])
-                for other, stated in zip(files, opened, strict=True):
-                    check_unpacked(other, stated.metadata.num_rows * length * vectors.itemsize)
+                for stated in shards:
+                    check_unpacked(stated.file, stated.rows * length * vectors.itemsize)
                 vectors = np.empty((count, length), dtype=np.float32)
             odd = np.flatnonzero((lengths != length) | (lengths == 0))
             if len(odd):
                 raise InputError(
-                    f"row {start + int(odd[0]) + 1} of {files[0]} has a vector of {lengths[odd[0]]} values in the "
-                    f"column '{name}'; give every row a vector of the same length."
+                    f"row {start + int(odd[0]) + 1} of {shards[0].file} has a vector of {lengths[odd[0]]} values in "
+                    f"the column '{name}'; give every row a vector of the same length."
                 )
-            with np.errstate(over="ignore"), _damage(file):
+            with np.errstate(over="ignore"), _damage(shard.file):
                 vectors[start : start + len(chunk)] = chunk.flatten().to_numpy(zero_copy_only=False).reshape(-1, length)
             start += len(chunk)
     return vectors

@@ -8,7 +8,7 @@ from twincl.data.clothing1m import find_clothing1m, read_clothing1m
 from twincl.data.dataset import RawDataset
 from twincl.data.digits import read_digits
 from twincl.data.first_classes import first_classes
-from twincl.data.folder import read_folder
+from twincl.data.folder import find_images, read_folder
 from twincl.data.idx import find_idx, read_idx_dataset
 from twincl.data.ilsvrc import is_ilsvrc_validation, read_ilsvrc_validation
 from twincl.data.metadata import read_metadata
@@ -50,7 +50,7 @@ def read_dataset(
 
 
 def _read(path: str, columns: dict[str, str | None], allow_outside: bool, max_classes: int | None) -> Found:
-    place = _place(path)
+    place = place_of(path)
     if place.is_dir():
         listed = _read_listed(place, allow_outside, max_classes)
         if listed is not None:
@@ -63,7 +63,8 @@ def _read(path: str, columns: dict[str, str | None], allow_outside: bool, max_cl
     raise InputError(f"there is no file or folder at '{path}'; give the path of a data set, or 'digits' for a trial.")
 
 
-def _place(path: str) -> Path:
+def place_of(path: str) -> Path:
+    """Where a path leads, `~` followed if there is such a user."""
     try:
         return Path(path).expanduser()
     except RuntimeError:  # ~name of a user that does not exist
@@ -90,8 +91,21 @@ def _read_directory(folder: Path, columns: dict[str, str | None], allow_outside:
     if listed is not None:
         return listed
     if split_files(folder)[0]:
-        return read_parquet_folder(folder, **columns, allow_outside=allow_outside)
+        return _read_parquet_folder(folder, columns, allow_outside)
     return _without_columns(read_folder(folder), columns, str(folder))
+
+
+def _read_parquet_folder(folder: Path, columns: dict[str, str | None], allow_outside: bool) -> Found:
+    """Parquet files that hold the data or list their files; beside folders of other images neither is clear."""
+    found = read_parquet_folder(folder, **columns, allow_outside=allow_outside)
+    if not any(isinstance(split.pixels, list) and isinstance(split.pixels[0], Path) for split in found.splits.values()):
+        images = [name for name in find_images(folder)[0] if "/" in name]
+        if len({name.split("/", 1)[0] for name in images}) > 1:  # one may hold pictures of a README
+            raise InputError(
+                f"{folder} holds parquet files and {len(images)} images in folders, and it is not clear which are the "
+                "data; point to a parquet file, or move those files elsewhere."
+            )
+    return found
 
 
 def _read_file(file: Path, columns: dict[str, str | None], allow_outside: bool) -> Found:

@@ -34,7 +34,10 @@ def split_kind(name: str) -> str | None:
 
 
 def choose(found: Found, split: str | None, where: str) -> RawDataset:
-    """The training split and the test split (`test` before `val`), or only the named `split` in place of `train`."""
+    """The training split and one to test on, or only the named `split` in place of `train`.
+
+    `test` comes before `val`, but what has labels before what has none: competitions keep those of their test images.
+    """
     splits = {kind: part for kind, part in found.splits.items() if len(part)}
     if not splits:
         raise InputError(f"{where} holds no images; point to a data set that has some.")
@@ -47,5 +50,7 @@ def choose(found: Found, split: str | None, where: str) -> RawDataset:
         held = ", ".join(splits)
         raise InputError(f"{where} has no training split, only {held}; name the split to read, or point to its folder.")
     else:
-        train, test = splits["train"], splits.get("test", splits.get("val"))
+        others = [splits[kind] for kind in ("test", "val") if kind in splits]
+        train, test = splits["train"], next((part for part in others if part.labels is not None), None)
+        test = test or (others[0] if others else None)
     return RawDataset(train, test, found.classes, found.augment_hint, found.ignored)

@@ -1,5 +1,6 @@
 """Data sets listed in a table (CSV, TSV, JSON lines, parquet): image paths, the encoded images, or feature vectors."""
 
+import unicodedata
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -170,7 +171,9 @@ def _files(table: Table, paths: list[str], allow_outside: bool) -> tuple[list[Pa
 
 def _locate(path: str, base: Path, fence: Inside | None) -> tuple[Path | None, bool]:
     """The file at `path`, None if there is none, and whether `path` is inside; what is outside is not looked for."""
-    spellings = [base / path] + [base / path.replace("\\", "/")] * ("\\" in path)  # a table written on Windows
+    written = [path] + [path.replace("\\", "/")] * ("\\" in path)  # a table written on Windows
+    accents = [unicodedata.normalize(form, written[-1]) for form in ("NFC", "NFD")]  # images copied from macOS
+    spellings = [base / spelling for spelling in dict.fromkeys([*written, *accents])]
     try:
         permitted = [file for file in spellings if fence is None or fence.holds(file)]
         return next((file for file in permitted if file.is_file()), None), len(permitted) == len(spellings)

@@ -47,26 +47,33 @@ class Table:
 
 
 def read_delimited(path: Path) -> Table:
-    """A CSV or TSV file; every value is text, blank lines are skipped, rows count from 2 as in a spreadsheet.
+    """A CSV or TSV file; every value is text, blank lines are skipped, rows count from 1, the header being one.
 
     Cells that `csv_text.guard` wrote are read as they were before. Files may be named in another encoding than UTF-8;
     everything else must be UTF-8.
 
     Raises:
-        InputError: the file is not UTF-8 text, has no rows, or a row is longer or shorter than the header.
+        InputError: the file is not UTF-8 text, has no rows, a quote is left open, a row is longer or shorter than the
+            header, or a column that is asked for is there twice.
     """
     content = _content(path)
     text = content.decode("utf-8-sig", "surrogateescape")
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(re.split(r"[\r\n]", text, maxsplit=1)[0])
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0])
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines: list[list[str]] = []
     try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    except csv.Error as error:  # among others, a value of more than 131,072 characters
-        raise InputError(f"{path} is not a readable table ({error}); save it as CSV again.") from error
-    names = [name.strip() for name in lines[0]] if lines else []
+        lines.extend(reader)
+    except csv.Error as error:  # also a value of more than 131,072 characters
+        raise InputError(
+            f"{path} is not a readable table (row {len(lines) + 1}, line {reader.line_num}: {error}); look for a quote "
+            "that is not closed, or save it as CSV again."
+        ) from error
+    filled = [(number, line) for number, line in enumerate(lines, start=1) if any(cell.strip() for cell in line)]
+    names = [name.strip() for name in filled[0][1]] if filled else []
     utf8 = _is_utf8(content)
     if not utf8 and not _is_utf8("".join(names).encode(*_AS_IT_WAS)):
         raise _not_utf8(path)
-    kept = [(number, line) for number, line in enumerate(lines[1:], start=2) if any(cell.strip() for cell in line)]
+    kept = filled[1:]
     if not kept:
         raise InputError(f"{path} has no rows; give a header line and one row per image.")
     for number, line in kept:
@@ -81,7 +88,13 @@ def read_delimited(path: Path) -> Table:
     for name, cells in () if utf8 else columns.items():
         if name.lower() not in NAME_COLUMNS and not _is_utf8("".join(cells).encode(*_AS_IT_WAS)):
             raise _not_utf8(path)
-    return Table(path, names, [number for number, _ in kept], columns.__getitem__)
+
+    def read(name: str) -> list[str]:
+        if names.count(name) > 1:
+            raise InputError(f"{path} has {names.count(name)} columns named '{name}'; rename or remove all but one.")
+        return columns[name]
+
+    return Table(path, names, [number for number, _ in kept], read)
 
 
 def read_json_lines(path: Path) -> Table:

@@ -31,12 +31,21 @@ class Unique:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._last: dict[str, int] = {}  # number given to the last of each name, so that no search begins anew
 
     def take(self, stem: str, suffix: str = "") -> str:
         """`stem` and `suffix` if that is free, otherwise with the first free number from 2 between them."""
-        name, number = stem + suffix, 1
-        while (key := unicodedata.normalize("NFC", name).casefold()) in self._taken:
+        name = stem + suffix
+        wanted = key = _folded(name)
+        number = self._last.get(wanted, 1)
+        while key in self._taken:
             number += 1
             name = f"{stem}-{number}{suffix}"
+            key = _folded(name)
         self._taken.add(key)
+        self._last[wanted] = number
         return name
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()

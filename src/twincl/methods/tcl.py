@@ -63,6 +63,10 @@ class TCLSettings:
     weight_mean_entropy: Annotated[float, Ge(0)] = 1.0  # of the second
     weight_align: Annotated[float, Ge(0)] = 1.0  # of Eq. 15
 
+    def epochs_on_labels(self, epochs: int) -> int:
+        """How many of so many epochs learn from the given labels as they are."""
+        return max(3, epochs // 10) if self.label_epochs is None else self.label_epochs
+
 
 def fit_mixture(snapshot: Snapshot, settings: TCLSettings) -> Mixture:
     """Eqs. 3 and 4: the mixture over what the network says of the samples."""
@@ -86,7 +90,7 @@ class TCL:
     def __init__(self, parts: Parts, settings: TCLSettings):
         self.parts, self.settings = parts, settings
         self.update_every = settings.update_every
-        self.label_epochs = max(3, parts.epochs // 10) if settings.label_epochs is None else settings.label_epochs
+        self.label_epochs = settings.epochs_on_labels(parts.epochs)
         self.mixes = settings.weight_align > 0 or settings.entropy_views == "strong+mix"  # else nobody looks at it
         device = parts.labels.device
         self.mixture = Mixture(
@@ -99,6 +103,7 @@ class TCL:
         self.ensemble: Tensor | None = None
         if settings.targets == "ensemble":
             self.ensemble = torch.zeros(count, parts.num_classes, device=device)
+        self._moved: tuple[Tensor, Tensor] | None = None  # rows of the ensemble as they are after the step
         self.moco: MomentumContrast | None = None
         if settings.contrast == "moco":  # more keys than samples would be a sample's own among its negatives
             length, momentum = min(settings.moco_queue, count), settings.moco_momentum
@@ -231,7 +236,7 @@ class TCL:
     def _predictions(
         self, batch: Batch, logits1: Tensor, logits2: Tensor, before_mixup: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """What stands for g(x) in Eq. 9, for the target of either view; moves the ensemble on, if there is one."""
+        """What stands for g(x) in Eq. 9, for the target of either view."""
         views = logits1.detach().softmax(1), logits2.detach().softmax(1)
         third = None if before_mixup is None else before_mixup.detach().softmax(1)
         if self.settings.targets == "weak":
@@ -239,10 +244,9 @@ class TCL:
             return third, third
         if self.ensemble is not None:
             seen = (views[0] + views[1]) / 2 if third is None else third
-            self.ensemble[batch.index] = temporal_ensemble(
-                self.ensemble[batch.index], seen, self.settings.ensemble_momentum
-            )
-            mean = F.normalize(self.ensemble[batch.index], p=1, dim=1)
+            moved = temporal_ensemble(self.ensemble[batch.index], seen, self.settings.ensemble_momentum)
+            self._moved = batch.index, moved
+            mean = F.normalize(moved, p=1, dim=1)
             return mean, mean
         return views
 
@@ -251,7 +255,10 @@ class TCL:
         return (self.clean > 0.5).sum() / self.clean.isfinite().sum() if kind == "clean_fraction" else 1.0
 
     def after_step(self) -> None:
-        """The mixture moves in the E-step alone; MoCo follows the weights."""
+        """The mixture moves in the E-step alone; the ensemble takes in what was seen, MoCo follows the weights."""
+        if self.ensemble is not None and self._moved is not None:
+            rows, moved = self._moved
+            self.ensemble[rows] = moved
         if self.moco:
             self.moco.after_step()
 

@@ -16,6 +16,10 @@ from twincl.results.folder import CONFIG, ISSUES, METRICS, SUMMARY
 from twincl.results.model_file import DESCRIPTION
 from twincl.results.outputs import load_outputs
 
+NAMES = ("given_label", "predicted_label", "suggested_label")  # columns of class names
+NUMBERS = ("label_quality", "clean_probability", "suggestion_confidence")
+COLUMNS = ("index", "file_name", "is_label_issue", "split", *NAMES, *NUMBERS)
+
 
 @dataclass(frozen=True)
 class FinishedRun:
@@ -63,7 +67,11 @@ def load_run(folder: Path) -> FinishedRun:
         metrics = [json.loads(line) for line in (folder / METRICS).read_text(encoding="utf-8").splitlines()]
         about = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         classes, shape = tuple(about["classes"]), tuple(about["shape"])
-        table = _read_table(folder / ISSUES)
+        table = _read_table(folder / ISSUES, classes)
+        if not isinstance(config, dict) or "path" not in config.get("data", ()):
+            raise ValueError(f"{CONFIG} does not say where the data are")
+    except InputError:
+        raise
     except (OSError, ValueError, KeyError, yaml.YAMLError) as error:
         raise InputError(f"the run in {folder} cannot be read ({type(error).__name__}: {error})") from None
     if not np.array_equal(table["index"], outputs.rows):
@@ -73,12 +81,27 @@ def load_run(folder: Path) -> FinishedRun:
     )
 
 
-def _read_table(path: Path) -> pd.DataFrame:
-    text = ("file_name", "given_label", "predicted_label", "suggested_label", "split")
+def _read_table(path: Path, classes: tuple[str, ...]) -> pd.DataFrame:
+    """The table as it was written; a spreadsheet that saved it may have changed it.
+
+    Raises:
+        InputError: a column is missing, or something else in it than it had.
+    """
     table = pd.read_csv(
         path,
-        dtype=dict.fromkeys(text, object),
+        dtype=dict.fromkeys(("file_name", "split", *NAMES), object),
         keep_default_na=False,  # a class may be called NA
         encoding_errors="surrogateescape",
     )
-    return unguarded(table).sort_values("index", ignore_index=True)
+    table = unguarded(table)
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise InputError(f"{path} has no column '{missing[0]}'; give it back its name, or train the run again")
+    for name in NAMES:
+        unknown = table.loc[~table[name].isin(classes), name]
+        if len(unknown):
+            raise InputError(f"{path} has '{unknown.iloc[0]}' as {name}, which is no class of the run; change it back")
+    for name in (*NUMBERS, "index"):
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            raise InputError(f"{path} has something else than numbers as {name}; change it back")
+    return table.sort_values("index", ignore_index=True)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 COLLAPSED = 0.95  # share of all predictions in one class that is suspicious ...
 USUAL = 0.8  # ... unless so many of the given labels are of that class
+CERTAIN = 1 - 1e-5  # no label is doubted beyond what keeps logarithms finite
 
 
 def symptoms(
@@ -31,7 +32,7 @@ def symptoms(
             "hardly any label is judged clean, so there is nothing to learn the classes from; check that labels and "
             "data belong together, or try more epochs on the given labels (tcl.label_epochs)"
         )
-    if (clean == 1).all():
+    if (clean >= CERTAIN).all():
         found["one_mode"] = (
             "right and wrong labels could not be told apart, so every label was trusted in training; if you know that "
             "many are wrong, try more epochs"

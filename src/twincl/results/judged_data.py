@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from twincl.data.dataset import RawDataset, RawSplit
-from twincl.data.read import read_dataset
+from twincl.data.read import place_of, read_dataset
 from twincl.errors import InputError
 from twincl.results.finished import FinishedRun
 
@@ -24,7 +24,7 @@ def data_of(run: FinishedRun, data: str | None = None) -> RawDataset:
     """The data set that the run was trained on, all of it, likewise."""
     settings = run.config["data"]
     path = data or settings["path"]
-    place = Path(path).expanduser()
+    place = place_of(path)
     if path != "digits" and not place.exists():
         where = "" if place.is_absolute() else f" (looked for from {Path.cwd()})"
         raise InputError(f"there are no data at {path}{where}")

@@ -38,9 +38,9 @@ def load_outputs(folder: Path) -> Outputs:
         raise InputError(f"{folder} holds no finished run ({OUTPUTS} is missing); train it to the end first")
     try:
         arrays = load_arrays(path)
+        found = [] if isinstance(arrays, np.ndarray) else [arrays[name] for name in Outputs._fields if name in arrays]
     except InputError as error:
         raise InputError(f"{path} cannot be read ({error}); train the run again with --force") from None
-    found = [arrays[name] for name in Outputs._fields if name in arrays] if isinstance(arrays, dict) else []
     axes = [array.ndim for array in found]
     if axes != [1, 2, 2] or len({len(array) for array in found}) > 1 or found[0].dtype.kind != "i":
         raise InputError(f"{path} does not hold the outputs of a run; train the run again with --force")

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from twincl import __version__
+from twincl.data.read import place_of
 from twincl.errors import InputError
 from twincl.export.folder import MARKER, atomic_folder, refuse_occupied
 from twincl.export.registry import Format, find_format
@@ -77,6 +78,6 @@ def _options(name: str, chosen: Format, given: dict[str, Any]) -> dict[str, Any]
 
 def _spare_data(output: Path, data: str) -> None:
     """Raise InputError if `output` lies in the folder of the data, is the data or holds it."""
-    place, target = Path(data).expanduser().resolve(), output.resolve()
+    place, target = place_of(data).resolve(), output.resolve()
     if place.exists() and (place in (target, *target.parents) or target in place.parents):
         raise InputError(f"the output {output} lies in or above the data {data}, which is left alone; choose another")

@@ -171,6 +171,12 @@ def _describe(config: Config, data: Prepared, ranks: Ranks, tell: Listener) -> N
         f"batch {config.optim.batch_size}{shared}, peak learning rate {config.optim.lr:g}, "
         f"{'bfloat16' if config.amp else 'float32'} on {config.device}"
     )
+    epochs = config.optim.epochs or 0
+    if config.method == "tcl" and (first := config.tcl.epochs_on_labels(epochs)) >= epochs:
+        tell.note(
+            f"no label will be doubted: the first {first} epochs learn from the given labels, and there are {epochs}; "
+            "train longer, or set tcl.label_epochs"
+        )
     if data.ignored:
         files = "one file" if data.ignored == 1 else f"{data.ignored} files"
         tell.note(f"{files} of {config.data.path} passed over: hidden, no image, or of no known split")

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from twincl.errors import InputError, TrainingError
@@ -116,7 +117,7 @@ def _restore(state: TrainState, content: dict[str, Any], path: Path) -> list[dic
         state.net.load_state_dict(content["net"])
         state.optimizer.load_state_dict(content["optimizer"])
         state.method.load_state_dict(content["method"])
-        state.generator.set_state(content["generator"])
+        _restore_generator(state.generator, content)
         torch.set_rng_state(content["global_generator"])
         if content["cuda_generator"] is not None and device.type == "cuda":
             torch.cuda.set_rng_state(content["cuda_generator"], device)
@@ -127,3 +128,13 @@ def _restore(state: TrainState, content: dict[str, Any], path: Path) -> list[dic
     except (KeyError, ValueError, TypeError, RuntimeError) as error:
         raise InputError(f"the checkpoint {path} is of another training or data; start anew with --force") from error
     return history
+
+
+def _restore_generator(generator: torch.Generator, content: dict[str, Any]) -> None:
+    """As it was; where it was that of another kind of device, a new beginning by seed, epoch and step."""
+    kept: torch.Tensor = content["generator"]
+    if kept.shape == generator.get_state().shape:
+        generator.set_state(kept)
+    else:
+        place = [generator.initial_seed(), content["epoch"], content["step"]]
+        generator.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))

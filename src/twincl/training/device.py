@@ -1,4 +1,4 @@
-"""Where to compute and in which precision: chosen by measuring, never by guessing."""
+"""Where to compute and in which precision: asked of the hardware or measured, never guessed."""
 
 import functools
 import time
@@ -27,13 +27,15 @@ def choose_device(name: str) -> torch.device:
 
 @functools.cache
 def mixed_precision_pays(device: torch.device) -> bool:
-    """Whether a bfloat16 convolution, forward and backward, is clearly faster than a float32 one here; measured once.
+    """Whether a bfloat16 convolution, forward and backward, is clearly faster than a float32 one here.
 
-    Processors without bfloat16 arithmetic emulate it, tens of times slower; those with it gain a factor of two or
-    more, so that the answer does not hang on the noise of the measurement.
+    GPUs say whether they compute in it. On processors it is measured once: those without bfloat16 arithmetic emulate
+    it, tens of times slower; those with it gain a factor of two or more, so that the answer does not hang on the noise
+    of the measurement.
     """
     if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
+        with torch.cuda.device(device):
+            return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type != "cpu":
         return False
     image = torch.ones(16, 64, 16, 16).contiguous(memory_format=torch.channels_last)

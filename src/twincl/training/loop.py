@@ -104,7 +104,7 @@ def fit(
             state.terms.append(terms)
             state.step += 1
             if state.step % LOOK_EVERY == 0:
-                require_finite(state)
+                require_finite(state, since=state.step - LOOK_EVERY)
             if on_step:
                 on_step(state.step, steps)
         require_finite(state)
@@ -136,19 +136,20 @@ def descend(state: TrainState, batch: Batch, *, rate: float) -> LossTerms:
     return {name: value.detach() for name, value in terms.items()}
 
 
-def require_finite(state: TrainState) -> None:
-    """Look at the terms of the steps of this epoch.
+def require_finite(state: TrainState, since: int = 0) -> None:
+    """Look at the terms of the steps of this epoch, those after the first `since`.
 
     Raises:
         TrainingError: a term is not finite; the first is named, since after its step no other is.
     """
-    values = torch.stack([torch.stack(list(terms.values())) for terms in state.terms]).cpu()  # (steps, terms)
+    looked_at = state.terms[since:]
+    values = torch.stack([torch.stack(list(terms.values())) for terms in looked_at]).cpu()  # (steps, terms)
     broken = (~values.isfinite()).nonzero().tolist()
     if broken:
         step, term = broken[0]
         raise TrainingError(
-            f"the loss term '{list(state.terms[0])[term]}' became {float(values[step, term])} in step {step + 1} of "
-            f"epoch {state.epoch + 1}; try a lower --lr or --no-amp"
+            f"the loss term '{list(state.terms[0])[term]}' became {float(values[step, term])} in step "
+            f"{since + step + 1} of epoch {state.epoch + 1}; try a lower --lr or --no-amp"
         )
 
 
