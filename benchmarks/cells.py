@@ -20,7 +20,7 @@ from twincl.config import Config, build_config
 from twincl.errors import InputError, TrainingError
 from twincl.files import write_json
 from twincl.results.finished import FinishedRun, load_run
-from twincl.results.folder import CHECKPOINTS, SUMMARY, environment
+from twincl.results.folder import CHECKPOINTS, ENVIRONMENT, SUMMARY
 from twincl.results.metrics import imbalance_ratio
 from twincl.runs.finetune import finetune_config
 from twincl.runs.predict import evaluate
@@ -98,7 +98,7 @@ def run_cell(cell: Cell, threads: int | None = None, *, run_needed: bool = False
         return _tested(cell, found)
     commit = _commit()
     with _folder(cell) as folder:
-        _complete(cell, folder)
+        _complete(cell, folder, anew=(folder / SUMMARY).is_file())  # a run whose result was put away is of old
         result = _measured(cell, folder, commit)
         cell.file.parent.mkdir(parents=True, exist_ok=True)
         write_json(cell.file, result)
@@ -165,11 +165,11 @@ def _folder(cell: Cell) -> Iterator[Path]:
         yield Path(folder) / "run"
 
 
-def _complete(cell: Cell, folder: Path) -> None:
-    """Train the cell into `folder`, on from where it was stopped; nothing happens if it is finished."""
-    if not (folder / SUMMARY).is_file():
+def _complete(cell: Cell, folder: Path, *, anew: bool = False) -> None:
+    """Train the cell into `folder`, on from where it was stopped; if it is finished, only when it is to be `anew`."""
+    if anew or not (folder / SUMMARY).is_file():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        train(_config(cell), folder, resume=True)
+        train(_config(cell), folder, resume=not anew, force=anew)
 
 
 def _config(cell: Cell) -> Config:
@@ -184,7 +184,7 @@ def _measured(cell: Cell, folder: Path, commit: str) -> dict[str, Any]:
     run = load_run(folder)
     left_out = ("test_data", "transition_matrix")  # names a path; K x K lines
     summary = {key: value for key, value in run.summary.items() if key not in left_out}
-    about = environment(torch.device("cpu"), amp=bool(run.config["amp"]))
+    about = json.loads((folder / ENVIRONMENT).read_text(encoding="utf-8"))
     del about["command"]
     curves = {key: [_rounded(record.get(key)) for record in run.metrics] for key in CURVES}
     return {

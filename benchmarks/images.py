@@ -12,10 +12,58 @@ from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks.ablation import spread
-from benchmarks.cells import RESULTS, Cell, run_cells
+from benchmarks.cells import RESULTS, Cell, find_result, run_cells
 from twincl.files import write_text
 
 METHODS = ("cross-entropy", "tcl")
+EPOCHS = 20
+DATA = {
+    "cifar10": (0.5, "CIFAR-10, 10,000 images, symmetric 50 %"),
+    "fashion": (0.8, "Fashion-MNIST, 10,000 images, symmetric 80 %"),
+}
+COLUMNS = {
+    "test accuracy %": ("test_accuracy_last5_mean", 100, 1),
+    "k-NN %": ("knn_accuracy", 100, 1),
+    "AUROC": ("detection_auroc", 1, 4),
+    "average precision": ("detection_average_precision", 1, 4),
+    "noise: estimated": ("noise_rate_estimate", 1, 3),
+    "actual": ("noise_rate_actual", 1, 3),
+}
+
+
+def cell(name: str, method: str, seed: int, epochs: int, path: str | None = None) -> Cell:
+    """The training; it can be found, if not trained, without a path."""
+    settings: dict[str, Any] = {
+        "method": method,
+        "seed": seed,
+        "data.limit": 10_000,
+        "noise.type": "symmetric",
+        "noise.rate": DATA[name][0],
+        "model.name": "small",
+        "augment.name": "natural",
+        "optim.epochs": epochs,
+    }
+    return Cell("images", f"{name}-{method}-seed{seed}", settings, places={"data.path": path} if path else {})
+
+
+def render(epochs: int) -> str:
+    """The table of all cells that have been run."""
+    lines = [f"# TCL and cross-entropy on real images, {epochs} epochs ({datetime.now(UTC):%Y-%m-%d})", ""]
+    lines += [
+        "Command: `python -m benchmarks.images --cifar10 FOLDER --fashion FOLDER`; details in `images/*.json`.",
+        "",
+    ]
+    lines += ["| " + " | ".join(["data", "method", *COLUMNS]) + " |", "| --- " * (len(COLUMNS) + 2) + "|"]
+    for name, (_, title) in DATA.items():
+        for method in METHODS:
+            known = [found for seed in range(10) if (found := find_result(cell(name, method, seed, epochs)))]
+            values = [
+                spread([scale * one["summary"][key] for one in known], digits)
+                for key, scale, digits in COLUMNS.values()
+            ]
+            if known:
+                lines.append("| " + " | ".join([title, method, *values]) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
@@ -23,66 +71,24 @@ def main() -> None:
     parser.add_argument("--cifar10", help="folder of CIFAR-10")
     parser.add_argument("--fashion", help="folder of Fashion-MNIST")
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="the page is of %(default)s")
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
-    data = {
-        "cifar10": (arguments.cifar10, 0.5, "CIFAR-10, 10,000 images, symmetric 50 %"),
-        "fashion": (arguments.fashion, 0.8, "Fashion-MNIST, 10,000 images, symmetric 80 %"),
-    }
-
-    def cell(name: str, method: str, seed: int) -> Cell:
-        path, rate, _ = data[name]
-        settings: dict[str, Any] = {
-            "method": method,
-            "seed": seed,
-            "data.path": path,
-            "data.limit": 10_000,
-            "noise.type": "symmetric",
-            "noise.rate": rate,
-            "model.name": "small",
-            "augment.name": "natural",
-            "optim.epochs": arguments.epochs,
-        }
-        return Cell("images", f"{name}-{method}-seed{seed}", settings)
-
-    names = [name for name, (path, _, _) in data.items() if path]
-    if not names:
+    paths = {name: path for name in DATA if (path := getattr(arguments, name))}
+    if not paths:
         parser.error("say where images are: --cifar10 FOLDER, --fashion FOLDER")
-    cells = {(n, m, s): cell(n, m, s) for n in names for s in arguments.seeds for m in METHODS}
-    found = run_cells(cells.values(), arguments.processes)
-    lines = [f"# TCL and cross-entropy on real images ({datetime.now(UTC):%Y-%m-%d})", ""]
-    lines += [
-        "Command: `python -m benchmarks.images --cifar10 FOLDER --fashion FOLDER`; details in `images/*.json`.",
-        "",
-    ]
-    columns = [
-        "data",
-        "method",
-        "test accuracy %",
-        "k-NN %",
-        "AUROC",
-        "average precision",
-        "noise: estimated",
-        "actual",
-    ]
-    lines += ["| " + " | ".join(columns) + " |", "| --- " * len(columns) + "|"]
-    for name in names:
-        for method in METHODS:
-            results = [found[cells[name, method, seed].name]["summary"] for seed in arguments.seeds]
-            row = [data[name][2], method]
-            for key, scale, digits in (
-                ("test_accuracy_last5_mean", 100, 1),
-                ("knn_accuracy", 100, 1),
-                ("detection_auroc", 1, 4),
-                ("detection_average_precision", 1, 4),
-                ("noise_rate_estimate", 1, 3),
-                ("noise_rate_actual", 1, 3),
-            ):
-                row.append(spread([scale * one[key] for one in results], digits))
-            lines.append("| " + " | ".join(row) + " |")
-    text = "\n".join(lines) + "\n"
-    write_text(RESULTS / "images.md", text)
+    run_cells(
+        [
+            cell(name, method, seed, arguments.epochs, path)
+            for name, path in paths.items()
+            for seed in arguments.seeds
+            for method in METHODS
+        ],
+        arguments.processes,
+    )
+    text = render(arguments.epochs)
+    if arguments.epochs == EPOCHS:
+        write_text(RESULTS / "images.md", text)
     print(text)
 
 

@@ -8,49 +8,49 @@ bfloat16 arithmetic the processor emulates it: the numbers are the same, the tim
 """
 
 import argparse
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.ablation import spread
-from benchmarks.cells import RESULTS, Cell, run_cells
+from benchmarks.cells import RESULTS, Cell, find_result, run_cells
 from twincl.files import write_text
 
-NOISE = {"noise.type": "symmetric", "noise.rate": 0.5}
+NOISE: dict[str, Any] = {"noise.type": "symmetric", "noise.rate": 0.5}
 KINDS = {"float32": False, "bfloat16": True}
 
 
-def main() -> None:
-    """Run what is missing and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cifar10", type=Path, help="folder of CIFAR-10")
-    parser.add_argument("--cifar10-epochs", type=int, default=6)
-    parser.add_argument("--processes", type=int, default=2)
-    arguments = parser.parse_args()
-    sets: dict[str, tuple[dict[str, Any], dict[str, list[int]]]] = {
-        "digits, 20 epochs": (
-            {"data.path": "digits", "optim.epochs": 20},
-            {"float32": [0, 1, 2], "bfloat16": [0, 1, 2]},
-        )
-    }
-    if arguments.cifar10:
-        settings = {"data.path": str(arguments.cifar10), "data.limit": 10_000, "model.name": "small"}
-        settings |= {"augment.name": "natural", "optim.epochs": arguments.cifar10_epochs}
-        sets[f"CIFAR-10, 10,000 images, {arguments.cifar10_epochs} epochs"] = (
-            settings,
-            {"float32": [0, 1], "bfloat16": [0]},
-        )
-    cells = {
-        (title, kind, seed): Cell(
-            "precision",
-            f"{title.partition(',')[0].lower()}-{kind}-seed{seed}",
-            settings | NOISE | {"seed": seed, "amp": KINDS[kind]},
-        )
-        for title, (settings, kinds) in sets.items()
-        for kind, seeds in kinds.items()
-        for seed in seeds
-    }
-    found = run_cells(cells.values(), arguments.processes)
+class Data(NamedTuple):
+    """What is trained on, and with which seeds in which precision."""
+
+    title: str
+    settings: dict[str, Any]
+    seeds: dict[str, list[int]]
+
+
+DATA = {
+    "digits": Data(
+        "digits, 20 epochs",
+        {"data.path": "digits", "optim.epochs": 20},
+        {"float32": [0, 1, 2], "bfloat16": [0, 1, 2]},
+    ),
+    "cifar-10": Data(
+        "CIFAR-10, 10,000 images, 6 epochs",
+        {"data.limit": 10_000, "model.name": "small", "augment.name": "natural", "optim.epochs": 6},
+        {"float32": [0, 1], "bfloat16": [0]},
+    ),
+}
+
+
+def cells(name: str, kind: str, path: str | None = None) -> Iterator[Cell]:
+    """One training for each seed; they can be found, if not trained, without a path."""
+    for seed in DATA[name].seeds[kind]:
+        settings = DATA[name].settings | NOISE | {"seed": seed, "amp": KINDS[kind]}
+        yield Cell("precision", f"{name}-{kind}-seed{seed}", settings, places={"data.path": path} if path else {})
+
+
+def render() -> str:
+    """The table of all cells that have been run."""
     lines = [
         f"# TCL in bfloat16 and in float32 ({datetime.now(UTC):%Y-%m-%d})",
         "",
@@ -59,13 +59,27 @@ def main() -> None:
         "| data | precision | seeds | test accuracy % | detection AUROC |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for title, (_, kinds) in sets.items():
-        for kind, seeds in kinds.items():
-            summaries = [found[cells[title, kind, seed].name]["summary"] for seed in seeds]
-            accuracy = spread([100 * summary["test_accuracy_last5_mean"] for summary in summaries], 2)
-            auroc = spread([summary["detection_auroc"] for summary in summaries], 4)
-            lines.append(f"| {title} | {kind} | {', '.join(map(str, seeds))} | {accuracy} | {auroc} |")
-    text = "\n".join(lines) + "\n"
+    for name, data in DATA.items():
+        for kind in KINDS:
+            known = [found["summary"] for cell in cells(name, kind) if (found := find_result(cell))]
+            accuracy = spread([100 * summary["test_accuracy_last5_mean"] for summary in known], 2)
+            auroc = spread([summary["detection_auroc"] for summary in known], 4)
+            seeds = ", ".join(str(summary["seed"]) for summary in known)
+            lines += [f"| {data.title} | {kind} | {seeds} | {accuracy} | {auroc} |"] if known else []
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Run what is missing and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cifar10", help="folder of CIFAR-10")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    paths = {"digits": None} | ({"cifar-10": arguments.cifar10} if arguments.cifar10 else {})
+    run_cells(
+        [cell for name in paths for kind in KINDS for cell in cells(name, kind, paths[name])], arguments.processes
+    )
+    text = render()
     write_text(RESULTS / "precision.md", text)
     print(text)
 

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from twincl.errors import InputError
@@ -13,7 +15,8 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path):
     write_text(file, "second")
     assert file.read_text() == "second"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
-    assert file.stat().st_mode & 0o777 == 0o644
+    os.umask(mask := os.umask(0))
+    assert file.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 def test_json_refuses_what_is_not_json(tmp_path):
@@ -35,3 +38,16 @@ def test_nothing_is_overwritten_unasked(tmp_path):
         refuse_existing(tmp_path, force=True)
     with pytest.raises(InputError, match="no such folder"):
         refuse_existing(tmp_path / "none" / "a.csv", force=False)
+
+
+def test_the_umask_is_respected_and_links_stay(tmp_path):
+    before = os.umask(0o077)
+    try:
+        write_text(tmp_path / "mine.txt", "x")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "mine.txt").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "link").symlink_to("mine.txt")
+    write_text(tmp_path / "link", "y")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "mine.txt").read_text() == "y"

@@ -43,11 +43,12 @@ def twincl_module():
 
 
 @pytest.fixture
-def train(twincl, tmp_path):
+def train(twincl, tmp_path_factory):
     """`twincl train` of one epoch into a new folder; it must succeed."""
+    folder = tmp_path_factory.mktemp("runs")
 
     def run(data, *options, epochs=1):
-        output = tmp_path / f"run{len(list(tmp_path.glob('run*')))}"
+        output = folder / f"run{len(list(folder.iterdir()))}"
         flags = ("--output", output, "--epochs", epochs, "--batch-size", 8, "--no-amp")
         outcome = twincl("train", data, *flags, *options)
         assert outcome.code == 0, outcome.err

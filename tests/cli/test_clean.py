@@ -131,3 +131,40 @@ def test_lines_of_issues_stay_on_their_line():
     assert text.count("\n") == 2
     assert text.splitlines()[2].split()[1:] == ["cat", "dog", "88%", "0.0123"]
     assert shortened("12345", 4) == "…345"
+
+
+def test_a_complete_run_keeps_its_corrections(cleaned, twincl, photos, labels):
+    _, run = cleaned
+    corrected = run / "corrected_labels.csv"
+    before = corrected.read_bytes()
+    twincl("correct", run, "--relabel-above", 1, "--drop-below", 0, "--force")
+    mine = corrected.read_bytes()
+    assert mine != before
+    options = ("--labels", f"{labels}:label", "--output", run, "--epochs", 12, "--batch-size", 12)
+    outcome = twincl("clean", photos, *options, "--resume")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert corrected.read_bytes() == mine
+    corrected.write_bytes(before)
+    assert twincl("clean", photos, *options, "--resume", "--force").code == 2
+
+
+def test_what_a_run_learns_from_is_not_removed_by_it(cleaned, twincl, photos, tmp_path):
+    _, run = cleaned
+    before = sorted(path.name for path in run.iterdir())
+    outcome = twincl("train", photos, "--labels", f"{run / 'corrected_labels.csv'}:corrected", "-o", run, "--force")
+    assert outcome.code == 2
+    assert "corrected_labels.csv, which this run is to learn from" in outcome.err
+    assert twincl("finetune", run, "--output", run, "--force").code == 2
+    assert sorted(path.name for path in run.iterdir()) == before
+    inside = twincl("train", photos, "--output", photos / "runs" / "x")
+    assert inside.code == 2
+    assert "lies in or above the data" in inside.err
+    assert not (photos / "runs").exists()
+
+
+def test_noise_by_a_matrix_is_told_in_the_report(twincl, photos, tmp_path):
+    (tmp_path / "T.csv").write_text("0.8,0.1,0.1\n0.1,0.8,0.1\n0.1,0.1,0.8\n")
+    noise = ("--noise", "matrix", "--set", f"noise.matrix={tmp_path / 'T.csv'}")
+    outcome = twincl("clean", photos, *noise, "--output", tmp_path / "run", "--epochs", 1, "--batch-size", 12)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "on purpose (matrix)" in (tmp_path / "run" / "report.html").read_text()

@@ -101,6 +101,9 @@ def test_demo(twincl, tmp_path):
     again = twincl("demo", "--output", output, "--epochs", 1)
     assert (again.code, again.out) == (2, "")
     assert "--force" in again.err
+    resumed = twincl("demo", "--output", output, "--epochs", 1, "--noise-rate", "0.3", "--seed", 2, "--resume")
+    assert (resumed.code, resumed.err) == (0, "")
+    assert resumed.out.count("is complete") == 2
 
 
 # evaluate
@@ -232,6 +235,16 @@ def test_program_help_and_errors(program, tmp_path):
         "twincl: there is no file or folder at 'nowhere'; give the path of a data set, or 'digits' for a trial.\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_fault_of_the_disk(photos, tmp_path):
+    command = [sys.executable, "-m", "twincl", "train", str(photos), "-o", str(tmp_path / "run"), "--epochs", "3"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    _, said = process.communicate(timeout=120)
+    assert (process.returncode, said) == (1, b"")  # quietly, as other programs before a pipe
 
 
 def test_program_trains_and_predicts(program, photos, tmp_path):

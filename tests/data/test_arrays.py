@@ -61,6 +61,7 @@ def test_a_lone_npy_has_no_labels(tmp_path):
         (np.arange(256.0).reshape(1, 16, 16), np.arange(256)),
         (np.arange(256).reshape(1, 16, 16), np.arange(256)),
         (np.eye(16, dtype=bool)[None], 255 * np.eye(16).reshape(-1)),
+        (np.eye(16, dtype=np.int64)[None], 255 * np.eye(16).reshape(-1)),
     ],
 )
 def test_clear_ranges_become_bytes(tmp_path, images, expected):
@@ -95,6 +96,8 @@ def test_pickled_and_damaged_arrays_are_refused(tmp_path):
     np.savez(tmp_path / "d.npz", x=pixels(1, 4, 4), y=np.array([{"a": 1}], dtype=object))
     with pytest.raises(InputError, match="Python objects"):
         read_dataset(str(tmp_path / "d.npz"))
+    np.savez(tmp_path / "d.npz", x=pixels(1, 4, 4), y=[0], names=np.array([{"a": 1}], dtype=object))
+    assert read_dataset(str(tmp_path / "d.npz")).train.labels.tolist() == [0], "what is not asked for is not read"
     (tmp_path / "d.npz").write_bytes(b"PK\x03\x04 nonsense")
     with pytest.raises(InputError, match="not a readable numpy file"):
         read_dataset(str(tmp_path / "d.npz"))

@@ -1,3 +1,5 @@
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from picture import save
 
@@ -128,3 +130,66 @@ def test_metadata_without_labels_leaves_the_class_folders(tmp_path):
     save(tmp_path / "cat" / "a.png")
     (tmp_path / "metadata.csv").write_text("file_name,caption\ncat/a.png,a cat\n")
     assert read_dataset(str(tmp_path)).train.labels.tolist() == ["cat"]
+
+
+def test_split_folders_with_more_to_their_names(tmp_path):
+    for name in ("training_set/cat", "training_set/dog", "test_set/cat", "test_set/dog"):
+        save(tmp_path / name / "1.png")
+    data = read_dataset(str(tmp_path))
+    assert data.train.labels.tolist() == data.test.labels.tolist() == ["cat", "dog"]
+    assert data.test.names[0] == "test_set/cat/1.png"
+
+
+@pytest.mark.parametrize(
+    ("folders", "reason"),
+    [
+        (("seg_train/seg_train/sea", "seg_test/seg_test/sea", "seg_pred"), r"other folders of images \(seg_pred\)"),
+        (("seg_train/seg_train/sea", "seg_test/seg_test/sea"), "do not hold the same classes"),
+        (("train/cat", "train/dog", "unlabeled"), r"beside folders without \(unlabeled\).*; point to .*/train, or"),
+    ],
+)
+def test_what_may_be_splits_or_classes_is_not_guessed(tmp_path, folders, reason):
+    for name in folders:
+        save(tmp_path / name / "1.png")
+    with pytest.raises(InputError, match=reason):
+        read_dataset(str(tmp_path))
+
+
+def test_classes_with_folders_in_them_stay_classes(tmp_path):
+    for name in ("cat/indoors", "cat/outdoors", "dog/indoors", "test_tube/indoors"):
+        save(tmp_path / name / "1.png")
+    assert read_dataset(str(tmp_path)).train.labels.tolist() == ["cat", "cat", "dog", "test_tube"]
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_a_test_split_without_labels_does_not_hide_one_with(tmp_path, flat):
+    for name in ("train/cat", "train/dog", "valid/cat", "test" if flat else "test/images"):
+        save(tmp_path / name / "1.png")
+    data = read_dataset(str(tmp_path))
+    assert (data.test.names, data.test.labels.tolist()) == (["valid/cat/1.png"], ["cat"])
+    assert read_dataset(str(tmp_path), split="test").train.labels is None or not flat
+
+
+def test_a_lone_folder_in_the_test_split_is_no_class(tmp_path):
+    for name in ("train/cat", "train/dog", "test/unknown"):
+        save(tmp_path / name / "1.png")
+    data = read_dataset(str(tmp_path))
+    assert data.test.labels is None
+    assert data.test.names == ["test/unknown/1.png"]
+
+
+def test_images_that_metadata_do_not_list_are_counted(tmp_path):
+    for name in ("cat/a.png", "cat/b.png", "dog/c.png"):
+        save(tmp_path / name)
+    (tmp_path / "metadata.csv").write_text("file_name,label\ncat/a.png,x\n")
+    data = read_dataset(str(tmp_path))
+    assert (data.train.names, data.ignored) == (["cat/a.png"], 2)
+
+
+def test_parquet_beside_class_folders_is_not_guessed(tmp_path):
+    pq.write_table(pa.table({"embedding": [[1.0, 2.0], [3.0, 4.0]], "label": [0, 1]}), tmp_path / "vectors.parquet")
+    save(tmp_path / "assets" / "logo.png")
+    assert read_dataset(str(tmp_path)).train.is_features
+    save(tmp_path / "cat" / "1.png")
+    with pytest.raises(InputError, match="holds parquet files and 2 images in folders"):
+        read_dataset(str(tmp_path))

@@ -85,3 +85,13 @@ def test_round_trip_of_numbers(numbers):
     (encoded,), classes = encode_labels(np.array(numbers), classes=None)
     assert [int(name) for name in classes] == sorted(set(numbers))
     assert [int(classes[number]) for number in encoded] == numbers
+
+
+def test_integers_number_the_given_classes_whatever_their_names():
+    (some,), _ = encode_labels(np.array([1, 2]), classes=("1", "2", "3"))
+    assert some.tolist() == [1, 2]
+
+
+def test_labels_of_which_some_are_names_and_some_are_not_are_refused():
+    with pytest.raises(InputError, match="the labels 0 are not among the 4 classes"):
+        encode_labels(objects("1", "2", "3", "unknown"), objects("0", "1"), classes=None)

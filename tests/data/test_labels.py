@@ -121,3 +121,45 @@ def test_unknown_kind(tmp_path):
     (tmp_path / "y.doc").write_text("x")
     with pytest.raises(InputError, match="not a label file"):
         labels(tmp_path / "y.doc")
+
+
+def test_rows_in_order_for_samples_without_names(tmp_path):
+    path = tmp_path / "y.csv"
+    path.write_text("file_name,label\na.png,3\nb.png,1\nc.png,2\n")
+    assert labels(path, ROWS) == ["3", "1", "2"]
+    path.write_text("file_name,label\n2,3\n0,1\n1,2\n")
+    assert labels(path, ROWS) == ["1", "2", "3"], "by name where the names are there"
+
+
+def test_images_that_are_listed_again_and_again(tmp_path):
+    path, names = tmp_path / "y.csv", ["a.png", "b.png", "a.png"]
+    path.write_text("file_name,label\na.png,3\nb.png,1\na.png,2\n")
+    assert labels(path, names) == ["3", "1", "2"]
+    path.write_text("index,file_name,label\n2,a.png,2\n1,b.png,1\n0,a.png,3\n")
+    assert labels(path, names) == ["3", "1", "2"]
+    path.write_text("file_name,label\nb.png,1\na.png,3\na.png,2\n")
+    with pytest.raises(InputError, match="two different labels"):
+        labels(path, names)
+
+
+def test_another_folder_is_another_image_where_paths_are_known(tmp_path):
+    path = tmp_path / "y.csv"
+    path.write_text("file_name,label\ncat/1.png,cat\ndog/2.png,dog\n")
+    with pytest.raises(InputError, match=r"none for 1 of the 2 images \(cat/2.png\)"):
+        labels(path, ["cat/1.png", "cat/2.png"])
+    path.write_text("file_name,label\nimages/1.png,cat\nimages/2.png,dog\n")
+    assert labels(path, ["a/1.png", "b/2.png"]) == ["cat", "dog"]
+
+
+def test_a_missing_header_is_named(tmp_path):
+    path = tmp_path / "y.csv"
+    path.write_text("cat\ndog\ncat\n")
+    with pytest.raises(InputError, match=r"2 labels \(its first line was taken for the names of the columns\)"):
+        labels(path)
+
+
+def test_an_array_that_is_not_asked_for_may_hold_anything(tmp_path):
+    np.savez(tmp_path / "y.npz", y=[1, 2, 3], notes=np.array([{}, {}], dtype=object))
+    assert labels(tmp_path / "y.npz", key="y") == [1, 2, 3]
+    with pytest.raises(InputError, match=r"'notes' in .* holds Python objects"):
+        labels(tmp_path / "y.npz", key="notes")

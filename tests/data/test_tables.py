@@ -1,4 +1,6 @@
 import json
+import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -6,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from picture import png, save
 
+from twincl.data.classes import encode_labels
+from twincl.data.labels import read_labels
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 
@@ -84,7 +88,15 @@ def test_missing_labels_are_named_by_spreadsheet_row(images):
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("", "no rows"), ("path,label\n", "no rows"), ("path,label\nimg/a.png,x,y\n", "row 2 .* 3 values")],
+    [
+        ("", "no rows"),
+        ("path,label\n", "no rows"),
+        ("path,label\nimg/a.png,x,y\n", "row 2 .* 3 values"),
+        ('path,label\nimg/a.png,"x\nimg/b.png,y\n', r"row 2, line 3: unexpected end of data.*quote"),
+        ('path,label\nimg/a.png,"x\nimg/b.png,"y"\n', r"row 2, line 3: .* expected after .*quote"),
+        ("path,label,label\nimg/a.png,x,y\n", "2 columns named 'label'"),
+        ("\n\npath,label\n\nimg/a.png,x,y\n", "row 5 .* 3 values but the header has 2"),
+    ],
 )
 def test_unusable_text(images, text, reason):
     with pytest.raises(InputError, match=reason):
@@ -174,3 +186,42 @@ def test_bytes_without_a_struct(tmp_path):
     assert train.pixels == [png(), png(seed=1)]
     assert train.labels.tolist() == [1, 2]
     assert train.labels.dtype == np.int64
+
+
+def test_blank_lines_before_the_header(images):
+    train = read_dataset(write(images, "\n\npath;label\nimg/a.png;x\n")).train
+    assert (train.names, train.labels.tolist()) == (["img/a.png"], ["x"])
+
+
+def test_accents_written_in_another_way(tmp_path):
+    apart = unicodedata.normalize("NFD", "café.png")
+    save(tmp_path / apart)
+    train = read_dataset(write(tmp_path, "path,label\ncafé.png,x\n")).train
+    assert train.pixels == [tmp_path / apart]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("path,label\ncafé.png,y\n")
+    assert read_labels(labels, key=None, names=train.names).tolist() == ["y"]
+
+
+def test_class_names_that_are_numbers(tmp_path):
+    """Dice: the label 1 is the class called 2, also where no label is 0."""
+    sides = ("1", "2", "3", "4", "5", "6")
+    hugging_face(tmp_path / "train.parquet", [0, 1, 2, 3, 4, 5], sides)
+    hugging_face(tmp_path / "test.parquet", [1, 5], sides)
+    data = read_dataset(str(tmp_path))
+    (train, test), classes = encode_labels(data.train.labels, data.test.labels, classes=data.classes)
+    assert classes == sides
+    assert (train.tolist(), test.tolist()) == ([0, 1, 2, 3, 4, 5], [1, 5])
+
+
+def test_more_files_than_can_be_open(tmp_path):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    for number in range(40):
+        hugging_face(tmp_path / f"train-{number:05}.parquet", [0, 1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 20, hard))
+    try:
+        assert len(read_dataset(str(tmp_path)).train) == 80
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

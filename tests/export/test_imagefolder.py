@@ -222,3 +222,10 @@ def test_what_is_no_issue_is_never_dropped_and_an_empty_export_is_refused(photo_
     with pytest.raises(InputError, match="every image would be dropped; give a lower --drop-below"):
         export(run, "imagefolder", tmp_path / "none", policy=everything)
     assert not (tmp_path / "none").exists()
+
+
+def test_many_equal_names_are_numbered_without_a_search_each():
+    unique, count = Unique(), 20_000  # a search from the first for each would take minutes
+    names = [unique.take("image", ".png") for _ in range(count)]
+    assert names[:3] == ["image.png", "image-2.png", "image-3.png"]
+    assert len(set(names)) == count

@@ -28,8 +28,7 @@ def run(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("resume", [False, True])
-@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(("force", "resume"), [(False, False), (False, True), (True, False)])
 def test_new_and_empty_folders_are_free(tmp_path, force, resume):
     check_output(tmp_path / "new" / "run", force=force, resume=resume)
     check_output(tmp_path, force=force, resume=resume)
@@ -41,6 +40,8 @@ def test_a_run_is_replaced_only_by_force(run):
         check_output(run, force=False, resume=False)
     check_output(run, force=False, resume=True)
     check_output(run, force=True, resume=False)
+    with pytest.raises(InputError, match="pass one of them"):
+        check_output(run, force=True, resume=True)
     assert len(list(run.iterdir())) == len(EVERYTHING)
 
 
@@ -65,12 +66,12 @@ def test_a_run_that_goes_on_loses_nothing(run):
     "files",
     [["thesis.tex"], [CONFIG], [CONFIG, "environment.json"], [CONFIG, "main.py"], ["summary.json"], [".hidden"]],
 )
-@pytest.mark.parametrize("force", [False, True])
-def test_a_folder_of_something_else_is_refused(tmp_path, files, force):
+@pytest.mark.parametrize(("force", "resume"), [(False, False), (False, True), (True, False)])
+def test_a_folder_of_something_else_is_refused(tmp_path, files, force, resume):
     for name in files:
         (tmp_path / name).write_text("not ours")
     with pytest.raises(InputError, match="holds other files and no run"):
-        check_output(tmp_path, force=force, resume=force)
+        check_output(tmp_path, force=force, resume=resume)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)
 
 

@@ -1,6 +1,7 @@
 """Images turned into the feature vectors of a pretrained network, and learned from."""
 
 import importlib.util
+import os
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -38,7 +39,7 @@ def test_vectors_are_the_networks_and_can_be_learned_from(pretrained, picture_fo
     net, weights = pretrained
     folder = picture_folder(tmp_path / "photos", size=32)
     output = tmp_path / "vectors.parquet"
-    assert embed(str(folder), "resnet18", output, weights=weights, img_size=32, batch_size=10) == 36
+    assert embed(str(folder), "resnet18", output, weights=weights, img_size=32, batch_size=10) == (36, [])
     table = pq.read_table(output).to_pandas()
     files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.png"))
     assert table["file_name"].tolist() == files
@@ -67,3 +68,14 @@ def test_what_cannot_be_used_is_one_sentence(photos, tmp_path):
 def test_without_timm_its_extra_is_named(photos, tmp_path):
     with pytest.raises(InputError, match=r"twincl\[timm\]"):
         embed(str(photos), "timm:resnet50", tmp_path / "x.parquet")
+
+
+def test_what_is_left_out_is_told_and_names_are_looked_at_first(pretrained, picture_folder, tmp_path):
+    _, weights = pretrained
+    folder = picture_folder(tmp_path / "photos", size=32)
+    (folder / "red" / "broken.png").write_bytes(b"no image")
+    count, broken = embed(str(folder), "resnet18", tmp_path / "a.parquet", weights=weights, img_size=32)
+    assert (count, [name for name, _ in broken]) == (36, ["red/broken.png"])
+    (folder / "red" / os.fsdecode(b"\xff.png")).write_bytes((folder / "red" / "00.png").read_bytes())
+    with pytest.raises(InputError, match="is not Unicode"):
+        embed(str(folder), "resnet18", tmp_path / "b.parquet", weights=weights, img_size=32)

@@ -106,3 +106,17 @@ def test_the_command(first, tmp_path, capsys):
     assert end.value.code == 0, capsys.readouterr().err
     stored = build_config(file=tmp_path / "plus" / "config.yaml", settings={})
     assert (stored.optim.epochs, stored.finetune.learn_from, stored.finetune.run) == (1, "relabelled", str(first))
+
+
+def test_how_a_stage_before_learned_is_not_taken_over(first, tmp_path):
+    train(finetune_config(first, QUICK | {"finetune.learn_from": "relabelled"}), tmp_path / "second")
+    assert finetune_config(tmp_path / "second", {}).finetune.learn_from == "clean"
+
+
+def test_the_speed_is_that_of_what_was_learned_from(first, tmp_path):
+    summary = train(finetune_config(first, QUICK), tmp_path / "run")
+    data = prepare(finetune_config(first, QUICK), CPU)
+    rows = starting_point(finetune_config(first, QUICK), data, CPU).rows
+    batch = finetune_config(first, {}).optim.batch_size
+    learned = 2 * (len(rows) // batch) * batch
+    assert summary["samples_per_second"] == pytest.approx(learned / summary["train_seconds"], rel=0.02)

@@ -1,12 +1,21 @@
 """A checkpoint holds everything; a damaged one is recognised and harmless."""
 
+import hashlib
+import io
 import pickle
 
 import pytest
 import torch
 
 from twincl.errors import InputError, TrainingError
-from twincl.training.checkpoint import KEEP, find_checkpoints, load_checkpoint, remove_checkpoints, save_checkpoint
+from twincl.training.checkpoint import (
+    CHECKSUM_LENGTH,
+    KEEP,
+    find_checkpoints,
+    load_checkpoint,
+    remove_checkpoints,
+    save_checkpoint,
+)
 
 
 def test_round_trip_restores_everything_that_moves(tiny, tmp_path):
@@ -106,8 +115,6 @@ class Trap:
 
 @pytest.mark.parametrize("content", [b"", b"not a checkpoint", pickle.dumps(Trap(), 2), pickle.dumps({"epoch": 1}, 2)])
 def test_no_whole_checkpoint_is_one_sentence_and_nothing_is_executed(tiny, tmp_path, content):
-    import hashlib
-
     digest = hashlib.sha256(content).hexdigest()[:16]  # a stranger can compute it, too
     (tmp_path / f"00001-0000000-{digest}.pt").write_bytes(content)
     with pytest.raises(InputError, match=r"^(no|the) checkpoint .*; start anew with --force$"):
@@ -132,3 +139,23 @@ def test_what_is_not_finite_is_never_saved(tiny, tmp_path):
     with pytest.raises(TrainingError, match="the weights became NaN in epoch 1"):
         save_checkpoint(tmp_path, training.state, [])
     assert len(find_checkpoints(tmp_path)) == 1
+
+
+def test_random_numbers_begin_anew_where_the_kind_of_device_has_changed(tiny, tmp_path):
+    """The generator of a GPU has a state of another length."""
+    training = tiny()
+    training.state.epoch = 1
+    path = save_checkpoint(tmp_path, training.state, [])
+    content = torch.load(path, weights_only=True) | {"generator": torch.zeros(16, dtype=torch.uint8)}
+    path.unlink()
+    torch.save(content, buffer := io.BytesIO())
+    digest = hashlib.sha256(buffer.getvalue()).hexdigest()[:CHECKSUM_LENGTH]
+    (tmp_path / f"00001-0000000-{digest}.pt").write_bytes(buffer.getvalue())
+    drawn = []
+    for _ in range(2):
+        other = tiny()
+        load_checkpoint(tmp_path, other.state)
+        assert other.state.epoch == 1
+        drawn.append(torch.rand(3, generator=other.state.generator).tolist())
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != torch.rand(3, generator=tiny().state.generator).tolist()

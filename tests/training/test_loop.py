@@ -7,6 +7,7 @@ import torch
 
 from twincl.errors import TrainingError
 from twincl.methods.method import Detection
+from twincl.training.loop import require_finite
 
 
 class Diary:
@@ -96,6 +97,15 @@ def test_a_term_that_is_not_finite_is_named(tiny):
     training = diary(tiny, broken_term="repulsion")
     with pytest.raises(TrainingError, match=r"loss term 'repulsion' became nan in step 1 of epoch 1; try a lower --lr"):
         training.train(2)
+
+
+def test_a_term_is_looked_at_once_and_named_by_its_step(tiny):
+    state = tiny().state
+    state.terms = [{"pull": torch.tensor(1.0)} for _ in range(60)]
+    state.terms[55] = {"pull": torch.tensor(torch.inf)}
+    require_finite(state, since=56)
+    with pytest.raises(TrainingError, match="'pull' became inf in step 56 of epoch 1"):
+        require_finite(state, since=50)
 
 
 def test_a_network_that_is_not_finite_is_reported_where_no_loss_shows_it(tiny):

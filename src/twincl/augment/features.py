@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from twincl.augment.constants import Constants
 from twincl.errors import InputError
 from twincl.ranks import ALONE, Ranks
 
@@ -41,14 +42,14 @@ class FeatureViews:
         self.mean, self.std = torch.tensor(mean), torch.tensor(std)
         self.varies = self.std > _RESOLUTION * self.mean.abs() + _SMALLEST  # (D,) bool
         self.scale = torch.where(self.varies, 1 / self.std, 0)
-        self._constants: dict[torch.device, tuple[Tensor, Tensor, Tensor]] = {}
+        self._constants = Constants(self.mean, self.scale, self.varies.float())
 
     @torch.no_grad()
     def plain(self, features: Tensor) -> Tensor:
         """(x - mean) / std, zero where a feature is constant."""
         if features.shape[1] != len(self.mean):
             raise InputError(f"mean and std have {len(self.mean)} values but there are {features.shape[1]} features.")
-        mean, scale, _ = self._on(features.device)
+        mean, scale, _ = self._constants.on(features.device)
         return (features - mean).mul_(scale)
 
     @torch.no_grad()
@@ -65,14 +66,8 @@ class FeatureViews:
 
     def _noisy(self, features: Tensor, deviation: float, generator: torch.Generator, ranks: Ranks) -> Tensor:
         noise = _draw(torch.randn, features, generator, ranks)
-        _, _, varies = self._on(features.device)
+        _, _, varies = self._constants.on(features.device)
         return self.plain(features).addcmul_(noise, deviation * varies)
-
-    def _on(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean, scale and 0 or 1 for what varies, kept on the device, as every copy to a GPU would wait for it."""
-        if device not in self._constants:
-            self._constants[device] = self.mean.to(device), self.scale.to(device), self.varies.to(device, torch.float32)
-        return self._constants[device]
 
 
 def _draw(draw: Callable[..., Tensor], features: Tensor, generator: torch.Generator, ranks: Ranks) -> Tensor:

@@ -4,13 +4,13 @@ Images arrive as uint8 (B,C,H,W) with C = 1, 3 or 4 and leave as normalised floa
 contiguous, on the same device. Randomness comes from the generator alone: same state, same view.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+from twincl.augment.constants import Constants
 from twincl.augment.geometry import CropBox, Shift, draw_crop, draw_shift, resized_crop, shift
 from twincl.augment.jitter import Jitter, apply_jitter, draw_jitter
 from twincl.errors import InputError
@@ -104,6 +104,8 @@ class ImageViews:
         self.policy = policy
         self.mean = mean
         self.std = std
+        scale = 1 / torch.tensor(std)[:, None, None]
+        self._constants = Constants(scale, -torch.tensor(mean)[:, None, None] * scale)
 
     @torch.no_grad()
     def plain(self, images: Tensor) -> Tensor:
@@ -130,16 +132,8 @@ class ImageViews:
         channels = images.shape[1]
         if len(self.mean) != channels:
             raise InputError(f"mean and std have {len(self.mean)} values but the images {channels} channels.")
-        scale, offset = _scale_and_offset(self.mean, self.std, images.device)
+        scale, offset = self._constants.on(images.device)
         return images.mul_(scale).add_(offset)
-
-
-@functools.lru_cache
-def _scale_and_offset(mean: tuple[float, ...], std: tuple[float, ...], device: torch.device) -> tuple[Tensor, Tensor]:
-    """1 / std and -mean / std, (C,1,1) each; kept on the device, as every copy to a GPU would wait for it."""
-    scale = 1 / torch.tensor(std)
-    offset = -torch.tensor(mean) * scale
-    return scale[:, None, None].to(device), offset[:, None, None].to(device)
 
 
 def _as_float(images: Tensor) -> Tensor:

@@ -34,9 +34,6 @@ def main(arguments: list[str] | None = None) -> None:
         code = _fail("stopped; a training goes on from its newest checkpoint with --resume", 130)
     except Stopped as stop:
         code = _fail(str(stop), 128 + stop.signal)
-    except BrokenPipeError:  # the reader of our output has gone: head, less
-        sys.stderr.close()
-        code = 0
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         code = _fail(f"{error.strerror or error}{where}", 1)

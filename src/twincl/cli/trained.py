@@ -108,14 +108,14 @@ def embed(
     device: opt.Device = None,
     force: opt.Force = False,
 ) -> None:
-    """Turn the images of DATA into feature vectors of a pretrained network.
+    """Turn the images of DATA, of its training split if it has splits, into feature vectors of a pretrained network.
 
     Then: twincl clean embeddings.parquet --output RUN, which takes minutes where images take hours.
     """
     from twincl.cli.terminal import Terminal
     from twincl.runs.embed import embed as run
 
-    count = run(
+    count, broken = run(
         data,
         model,
         output,
@@ -129,6 +129,8 @@ def embed(
         progress=Terminal().progress,
     )
     print(f"{output}: {count} images")
+    for name, reason in broken:
+        typer.echo(printable(f"left out: {name} ({reason})"), err=True)
 
 
 def issues(

@@ -165,6 +165,7 @@ def demo(
     noise_rate: Annotated[float, typer.Option(help="Share of labels redrawn at random.")] = 0.5,
     epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 30,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    resume: opt.Resume = False,
     force: opt.Force = False,
 ) -> None:
     """Learn digits from labels of which half are redrawn at random: TCL beside cross-entropy, a minute on a CPU."""
@@ -172,7 +173,10 @@ def demo(
     from twincl.runs.demo import demo as run
 
     rows = [("method", "test accuracy", "detection AUROC", "wrong labels: estimated", "actual", "seconds")]
-    for summary in run(output, noise_rate=noise_rate, epochs=epochs, seed=seed, force=force, listener=Terminal()):
+    trained = run(
+        output, noise_rate=noise_rate, epochs=epochs, seed=seed, force=force, resume=resume, listener=Terminal()
+    )
+    for summary in trained:
         auroc = summary["detection_auroc"]
         rows.append(
             (

@@ -44,9 +44,11 @@ def check_output(folder: Path, *, force: bool, resume: bool) -> None:
     """Refuse a folder whose content would be lost; changes nothing.
 
     Raises:
-        InputError: it is a file, or cannot be created; it holds a run and neither `force` nor `resume` was asked for;
-            it holds something that is not a run.
+        InputError: it is a file, or cannot be created; it holds a run and neither `force` nor `resume` was asked for,
+            or both; it holds something that is not a run.
     """
+    if force and resume:
+        raise InputError("--resume goes on with a run and --force replaces it; pass one of them")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"the output {folder} is a file; choose a folder")
     above = next(path for path in (folder, *folder.parents) if path.exists())

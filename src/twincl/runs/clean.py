@@ -8,7 +8,8 @@ import pandas as pd
 from twincl.config import Config
 from twincl.ranks import launched_rank
 from twincl.results.corrections import Policy
-from twincl.runs.corrections import write_corrections
+from twincl.results.folder import CORRECTED, REPORT
+from twincl.runs.corrections import count_corrections, write_corrections
 from twincl.runs.issues import worst_labels
 from twincl.runs.listener import Listener, Silence
 from twincl.runs.records import Record
@@ -37,6 +38,7 @@ def clean(
 ) -> Cleaned | None:
     """Train as `config` says, then write corrections and report beside what the training leaves in `output`.
 
+    Of a run that goes on, those that are there stay as they are.
     Of the processes of a training by many, the first does so; the others get None.
 
     Raises:
@@ -49,7 +51,9 @@ def clean(
     summary = train(config, output, force=force, resume=resume, checkpoint_minutes=checkpoint_minutes, listener=tell)
     if launched_rank():
         return None
-    actions = write_corrections(output, policy, force=True)  # the folder is this run's own
-    tell.note("writing the report")
-    write_report(output, force=True, progress=tell.progress)
+    # a new run has neither; one that was complete before may have been corrected by another policy since
+    actions = count_corrections(output) if (output / CORRECTED).is_file() else write_corrections(output, policy)
+    if not (output / REPORT).is_file():
+        tell.note("writing the report")
+        write_report(output, force=True, progress=tell.progress)
     return Cleaned(summary, worst_labels(output, top=10), actions)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from twincl.errors import InputError
 from twincl.files import refuse_existing
 from twincl.results.corrections import Policy, correct, count_actions
 from twincl.results.finished import load_run
@@ -25,3 +26,17 @@ def write_corrections(run: Path, policy: Policy, *, force: bool = False) -> dict
     corrected = pd.concat([correct(finished.table, policy), skipped_images(finished)], ignore_index=True)
     write_table(run / CORRECTED, corrected)
     return count_actions(corrected)
+
+
+def count_corrections(run: Path) -> dict[str, int]:
+    """How many labels meet which action in the RUN/corrected_labels.csv that is there.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return count_actions(pd.read_csv(run / CORRECTED, encoding_errors="surrogateescape", keep_default_na=False))
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{run / CORRECTED} cannot be read ({error}); remove it, or write it anew with twincl correct"
+        ) from None

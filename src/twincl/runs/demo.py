@@ -13,11 +13,11 @@ METHODS = ("tcl", "cross-entropy")
 
 
 def demo(
-    output: Path, *, noise_rate: float, epochs: int, seed: int, force: bool, listener: Listener
+    output: Path, *, noise_rate: float, epochs: int, seed: int, force: bool, resume: bool, listener: Listener
 ) -> Iterator[dict[str, Any]]:
     """Train one method after the other on the same noisy digits; yields the summary of each."""
     for method in METHODS:
-        check_output(output / method, force=force, resume=False)
+        check_output(output / method, force=force, resume=resume)
     for method in METHODS:
         settings = {
             "method": method,
@@ -27,4 +27,4 @@ def demo(
             "noise.rate": noise_rate,
             "optim.epochs": epochs,
         }
-        yield train(build_config(settings=settings), output / method, force=force, listener=listener)
+        yield train(build_config(settings=settings), output / method, force=force, resume=resume, listener=listener)

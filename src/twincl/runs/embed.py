@@ -36,8 +36,11 @@ def embed(
     device: str = "auto",
     force: bool = False,
     progress: Progress = None,
-) -> int:
-    """Write a parquet table with file_name, label (where there are labels) and embedding; returns the number of rows.
+) -> tuple[int, list[tuple[str, str]]]:
+    """Write a parquet table with file_name, label (where there are labels) and embedding.
+
+    Returns:
+        The number of rows, and what could not be decoded: image and reason.
 
     Args:
         data: images as `twincl train` reads them, of which the training split is taken.
@@ -63,20 +66,24 @@ def embed(
     raw = read_dataset(data, allow_outside=allow_outside)
     if raw.train.is_features:
         raise InputError(f"{data} holds feature vectors already; give them to twincl clean as they are")
+    try:
+        names = pa.array(raw.train.names)
+    except UnicodeEncodeError as error:
+        raise InputError(f"parquet cannot hold the name {error.object!a}: it is not Unicode; rename the file") from None
     given = labels_from(labels, raw.train, None)
     loaded = load_images(raw.train, size=img_size, channels=3, progress=progress)
     count = len(loaded.kept)
     batches = Batches(loaded.images, np.zeros(count, np.int64), batch_size=min(batch_size, count), device=place)
     vectors = _embed(net.to(place).eval(), views, batches, mixed_precision_pays(place), progress)
 
-    columns = {"file_name": pa.array([raw.train.names[row] for row in loaded.kept])}
+    columns = {"file_name": names.take(pa.array(loaded.kept))}
     if given is not None:
         columns["label"] = pa.array([str(label) for label in named_labels(given, raw.classes)[loaded.kept]])
     flat = pa.array(vectors.numpy().reshape(-1))
     columns["embedding"] = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
     with atomic_path(output) as temporary:
         pq.write_table(pa.table(columns), temporary)
-    return count
+    return count, loaded.broken
 
 
 def _pretrained(name: str, weights: Path | None, img_size: int) -> tuple[nn.Module, ImageViews]:

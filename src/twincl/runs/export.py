@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from twincl import __version__
-from twincl.data.read import place_of
 from twincl.errors import InputError
 from twincl.export.folder import MARKER, atomic_folder, refuse_occupied
 from twincl.export.registry import Format, find_format
@@ -12,6 +11,7 @@ from twincl.files import refuse_existing, write_json
 from twincl.results.corrections import Policy
 from twincl.results.finished import load_run
 from twincl.runs.skipped import skipped_images
+from twincl.runs.spared import spare_data
 
 _FLAGS = {
     "policy": "--relabel-above and --drop-below",
@@ -56,7 +56,7 @@ def export(
     if chosen.suffix and output.suffix != chosen.suffix:
         raise InputError(f"the format '{format}' is a file: give the output a name that ends in {chosen.suffix}")
     finished = load_run(run)
-    _spare_data(output, data or finished.config["data"]["path"])
+    spare_data(data or finished.config["data"]["path"], output)
     if "skipped" in chosen.options:
         options["skipped"] = skipped_images(finished)
     if chosen.suffix:
@@ -74,10 +74,3 @@ def _options(name: str, chosen: Format, given: dict[str, Any]) -> dict[str, Any]
         if option not in chosen.options:
             raise InputError(f"the format '{name}' has no use for {_FLAGS[option]}; leave that out")
     return {"policy": Policy()} | given if "policy" in chosen.options else given
-
-
-def _spare_data(output: Path, data: str) -> None:
-    """Raise InputError if `output` lies in the folder of the data, is the data or holds it."""
-    place, target = place_of(data).resolve(), output.resolve()
-    if place.exists() and (place in (target, *target.parents) or target in place.parents):
-        raise InputError(f"the output {output} lies in or above the data {data}, which is left alone; choose another")

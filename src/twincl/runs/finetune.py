@@ -49,6 +49,7 @@ def finetune_config(run: Path, settings: dict[str, Any]) -> Config:
     smaller = min(LARGEST_BATCH, before.optim.batch_size or LARGEST_BATCH)
     of_preset = build_config(preset=before.preset, settings={})
     given = flatten(before.model_dump()) | {"device": "auto", "amp": of_preset.amp, "data.workers": None}
+    given = {key: value for key, value in given.items() if not key.startswith("finetune.")}  # of a stage before
     return build_config(
         preset=before.preset,
         settings=given | STAGE_TWO | {"optim.batch_size": smaller, "finetune.run": str(run)} | settings,

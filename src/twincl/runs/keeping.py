@@ -98,6 +98,8 @@ def writing_to(output: Path) -> Iterator[None]:
     """
     try:
         yield
+    except BrokenPipeError:  # of the terminal, not of the disk: the reader of our output has gone
+        raise
     except OSError as error:
         raise TrainingError(
             f"{error.filename or output} cannot be written ({error.strerror or error}); the checkpoints in {output} "

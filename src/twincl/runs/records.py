@@ -55,8 +55,10 @@ def final_metrics(data: Prepared, judged: Judged, snapshot: Snapshot, test: Snap
     return metrics
 
 
-def summarise(config: Config, data: Prepared, history: list[Record], judged: Judged, evaluated: Record) -> Record:
-    """What summary.json says of a finished training.
+def summarise(
+    config: Config, data: Prepared, history: list[Record], judged: Judged, evaluated: Record, learned: int
+) -> Record:
+    """What summary.json says of a finished training, in which `learned` samples were learned from, each epoch anew.
 
     Issues and the rates by class are of all judged labels; the estimated noise rate, like the actual one, of those
     that were learned from.
@@ -64,8 +66,6 @@ def summarise(config: Config, data: Prepared, history: list[Record], judged: Jud
     mean, deviation = last_epochs(history, "test_accuracy")
     given, evaluation = data.train.labels, data.evaluation
     seconds = sum(record["train_seconds"] for record in history)
-    most_steps = len(given) // (config.optim.batch_size or 1)
-    steps = len(history) * min(most_steps, config.optim.steps_per_epoch or most_steps)
     judgement = judged.judgement
     shares = judgement.transition_matrix
     return {
@@ -89,7 +89,7 @@ def summarise(config: Config, data: Prepared, history: list[Record], judged: Jud
         "transition_matrix": shares.round(4).tolist(),
         "temperature": round(judged.temperature, 4),
         "train_seconds": round(seconds, 2),
-        "samples_per_second": round(steps * (config.optim.batch_size or 1) / max(seconds, 1e-9), 1),
+        "samples_per_second": round(learned / max(seconds, 1e-9), 1),
         "twincl_version": __version__,
     }
 

@@ -20,6 +20,7 @@ from twincl.runs.listener import Listener, Silence
 from twincl.runs.prepare import Prepared, prepare
 from twincl.runs.records import Record, describe_model, summarise
 from twincl.runs.resolve import require_same, resolve
+from twincl.runs.spared import spare_inputs
 from twincl.training.checkpoint import load_checkpoint, save_checkpoint
 from twincl.training.device import choose_device
 from twincl.training.loop import TrainState
@@ -71,6 +72,8 @@ def _train(
     """The part of one rank; everything that it built to talk to the others ends with it."""
     with ranks.together():
         run_folder.check_output(output, force=force, resume=resume)
+        if not resume:
+            spare_inputs(config, output)
         find_method(config.method)
         data = prepare(config, choose_device(config.device), tell.progress)
     resuming = resume and (output / run_folder.CONFIG).is_file()
@@ -88,7 +91,8 @@ def _train(
             write_text(output / run_folder.CONFIG, to_yaml(config))
             run_folder.write_skipped(output, data.broken)
         judged, evaluated = _learn_and_keep(training, data, config, output, history, checkpoint_minutes, tell)
-        summary = summarise(config, data, history, judged, evaluated)
+        learned = len(history) * training.batches.steps_per_epoch * (config.optim.batch_size or 1)
+        summary = summarise(config, data, history, judged, evaluated, learned)
         if ranks.first:
             run_folder.write_issues(output, judged.table(data.classes))
             save_outputs(output, judged.outputs)
