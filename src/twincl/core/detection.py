@@ -53,8 +53,8 @@ def clean_probability(
 ) -> CleanFit:
     """Eq. 8: posterior of the component with the higher mean, for each of the N scores.
 
-    `prior` (N,) is the probability that each label is clean before its score is looked at; None, as in the paper: one
-    for all, fitted with the components.
+    `prior` (N,) is the share of clean labels among those like each of them; None, as in the paper: one for all, fitted
+    with the components. Where it was found by what the scores are of, evidence counts twice: w is then a weight.
 
     Two unequal Gaussians give the far side of the narrow one to the broad one, so that the highest scores
     can come out as wrong. `monotone` evaluates the posterior with scores clipped to the interval between
