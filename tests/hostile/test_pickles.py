@@ -71,11 +71,12 @@ def test_label_files_by_torch(made, tmp_path, beside, zipped):
 
 
 def test_arrays(made, tmp_path):
-    for path in (save_npy(tmp_path / "d.npy", made), save_npz(tmp_path / "d.npz", made)):
+    files = {None: save_npy(tmp_path / "d.npy", made), "y": save_npz(tmp_path / "d.npz", made)}
+    for key, path in files.items():
         with pytest.raises(InputError, match="holds Python objects, which are not read"):
             read_dataset(str(path))
         with pytest.raises(InputError, match="holds Python objects, which are not read"):
-            read_labels(path, key=None, names=["x", "y"])
+            read_labels(path, key=key, names=["x", "y"])
     for samples in (np.zeros((2, 4, 4), np.uint8), np.zeros((2, 4), np.float32)):
         with pytest.raises(InputError, match="holds Python objects"):
             read_dataset(str(save_npz(tmp_path / "labels.npz", made, x=samples)))
