@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from twincl.core import noise_model
 from twincl.core.noise_model import NoiseModel, fit_noise_model
-from twincl.core.spread import evenly_by_label
+from twincl.core.spread import evenly_ranked
 
 
 def drawn(count: int, transition: np.ndarray, *, sharpness: float = 2.0, seed: int = 0):
@@ -115,7 +115,7 @@ def test_blocks_and_samples_do_not_change_the_answer(monkeypatch):
     sampled = fit_noise_model(said, labels)
     assert sampled.temperature == pytest.approx(whole.temperature, rel=0.15)
     monkeypatch.setattr(noise_model, "FIT_ENTRIES", 4 * 2000)
-    some = evenly_by_label(labels, 2000)
+    some = evenly_ranked(labels, 2000)
     np.testing.assert_array_equal(
         fit_noise_model(said, labels).transition, fit_noise_model(said[some], labels[some]).transition
     )

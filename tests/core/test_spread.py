@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twincl.core.spread import evenly_by_label, evenly_spaced
+from twincl.core.spread import evenly_ranked, evenly_spaced
 
 
 @given(st.integers(1, 10_000), st.integers(2, 10_000))
@@ -19,7 +19,7 @@ def test_places_are_distinct_even_and_reach_both_ends(count, most):
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=300), st.integers(1, 300))
 def test_every_label_has_its_share(labels, most):
     labels = np.array(labels)
-    places = evenly_by_label(labels, most)
+    places = evenly_ranked(labels, most)
     assert len(set(places.tolist())) == len(places) == min(len(labels), most)
     assert (np.diff(labels[places]) >= 0).all()
     if most > 1:
@@ -28,7 +28,7 @@ def test_every_label_has_its_share(labels, most):
 
 
 def test_labels_that_take_turns_are_all_there():
-    assert np.bincount(np.arange(20_000)[evenly_by_label(np.arange(20_000) % 2, 10_000)] % 2).tolist() == [5000, 5000]
+    assert np.bincount(np.arange(20_000)[evenly_ranked(np.arange(20_000) % 2, 10_000)] % 2).tolist() == [5000, 5000]
 
 
 def test_all_few_and_one():

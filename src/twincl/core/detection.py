@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from twincl.core.spread import evenly_spaced
+from twincl.core.spread import evenly_ranked
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def clean_probability(
 
     offset, scale = (low, high - low) if rescale else (0.0, 1.0)
     unit = (values - offset) / scale
-    rows = slice(None) if len(unit) <= FIT_SAMPLES else _quantiles(unit, FIT_SAMPLES)
+    rows = slice(None) if len(unit) <= FIT_SAMPLES else evenly_ranked(unit, FIT_SAMPLES)
     fitted = unit[rows]
     if before is None:
         found, parameters = _fit(fitted, limits), 5
@@ -173,8 +173,3 @@ def _fit_with_prior(values: Floats, prior: Floats, limits: FitLimits) -> _Compon
 
 def _log_density(values: Floats, mean: float, deviation: float) -> Floats:
     return np.asarray(-0.5 * ((values - mean) / deviation) ** 2 - np.log(deviation) - 0.5 * np.log(2 * np.pi))
-
-
-def _quantiles(values: Floats, count: int) -> NDArray[np.int64]:
-    """Where those `count` of the values (N,) are that lie evenly spaced in the order of size, both ends among them."""
-    return np.asarray(np.argsort(values, kind="stable")[evenly_spaced(len(values), count)])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from twincl.core.spread import evenly_by_label
+from twincl.core.spread import evenly_ranked
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.integer]
@@ -105,7 +105,7 @@ def fit_noise_model(probabilities: ClassProbabilities, given: Labels) -> NoiseMo
 
 def _by_label(given: Labels, classes: int, entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Samples for so many entries of a matrix (N, K), in the order of their labels; where those of each end, (K,)."""
-    sample = evenly_by_label(given, max(LEAST_ROWS, entries // classes))
+    sample = evenly_ranked(given, max(LEAST_ROWS, entries // classes))
     return sample, np.cumsum(np.bincount(given[sample], minlength=classes))
 
 

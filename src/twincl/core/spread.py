@@ -13,9 +13,10 @@ def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
     return np.arange(taken, dtype=np.int64) * (count - 1) // max(taken - 1, 1)
 
 
-def evenly_by_label(labels: NDArray[np.integer], most: int) -> NDArray[np.int64]:
-    """At most `most` of the places of `labels` (N,), of every label its share, in the order of the labels.
+def evenly_ranked(values: NDArray[np.number], most: int) -> NDArray[np.int64]:
+    """Where at most `most` of the values (N,) are that lie evenly spaced in the order of size, both ends among them.
 
-    Evenly spaced ones alone could miss a label: where labels take turns, every tenth sample may have the same.
+    Of scores these are quantiles; of labels each has its share, where evenly spaced places alone could miss one: if
+    labels take turns, every tenth sample may have the same.
     """
-    return np.asarray(np.argsort(labels, kind="stable")[evenly_spaced(len(labels), most)], dtype=np.int64)
+    return np.asarray(np.argsort(values, kind="stable")[evenly_spaced(len(values), most)], dtype=np.int64)

@@ -51,6 +51,5 @@ def choose(found: Found, split: str | None, where: str) -> RawDataset:
         raise InputError(f"{where} has no training split, only {held}; name the split to read, or point to its folder.")
     else:
         others = [splits[kind] for kind in ("test", "val") if kind in splits]
-        train, test = splits["train"], next((part for part in others if part.labels is not None), None)
-        test = test or (others[0] if others else None)
+        train, test = splits["train"], max(others, key=lambda part: part.labels is not None, default=None)
     return RawDataset(train, test, found.classes, found.augment_hint, found.ignored)

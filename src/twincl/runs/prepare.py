@@ -176,8 +176,10 @@ def _check_classes(labels: Labels, classes: tuple[str, ...], least: int) -> None
     small = np.flatnonzero(counts < least)
     if len(small):
         listed = ", ".join(f"'{classes[k]}' ({counts[k]})" for k in small[:5])
-        option = f", or pass --set data.min_class_size={counts.min()}" if counts.min() else ""
-        option += "" if counts.min() else " (a class with 0 is named by the test data, the true labels or the format)"
+        if fewest := counts.min():
+            option = f", or pass --set data.min_class_size={fewest}"
+        else:
+            option = " (a class with 0 is named by the test data, the true labels or the format)"
         raise InputError(
             f"too few training samples in {len(small)} of {len(classes)} classes: {listed}; at least {least} are "
             f"needed, so add samples, merge or remove these classes{option}"

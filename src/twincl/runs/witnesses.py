@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from twincl.augment.views import Views
 from twincl.core.opinions import class_opinions
-from twincl.core.spread import evenly_by_label
+from twincl.core.spread import evenly_ranked
 from twincl.methods.method import Snapshot
 from twincl.runs.prepare import LabelledSet
 
@@ -45,7 +45,7 @@ def opinions(seen: Seen, train: Seen) -> NDArray[np.float32]:
     """What classifier and neighbours say of the samples of `seen`, (N, K); neighbours are of `train`."""
     count, classes = seen.snapshot.probabilities.shape
     device = seen.snapshot.probabilities.device
-    witnesses = np.sort(evenly_by_label(train.samples.labels, max(WITNESSES, WITNESSES_PER_CLASS * classes)))
+    witnesses = np.sort(evenly_ranked(train.samples.labels, max(WITNESSES, WITNESSES_PER_CLASS * classes)))
     keys, labels = train.places(witnesses), torch.from_numpy(train.samples.labels[witnesses]).to(device)
     own = np.full(count, -1)
     if seen is train:
