@@ -18,6 +18,11 @@ def nearest(name: str, valid: list[str]) -> str:
     return f"did you mean '{match[0]}'?" if match else f"choose from: {', '.join(valid)}"
 
 
+def first_line(error: Exception) -> str:
+    """What an error of another library says, short enough to stand in a sentence; its kind if it says nothing."""
+    return (str(error) or type(error).__name__).split("\n", 1)[0][:200]
+
+
 class TrainingError(Exception):
     """A training that was rightly started cannot go on; the command line prints it and exits with code 1."""
 

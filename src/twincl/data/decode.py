@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from twincl.errors import first_line
+
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _FORMATS = ("JPEG", "PNG", "BMP", "DIB", "GIF", "WEBP", "TIFF", "PPM", "AVIF", "JPEG2000")
 
@@ -86,7 +88,7 @@ def _reason(error: Exception) -> str:
         return "not an image of a known format"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
-    return (str(error) or type(error).__name__).split("\n", 1)[0][:200]
+    return first_line(error)
 
 
 def _to_mode(image: Image.Image, channels: int) -> Image.Image:

@@ -10,14 +10,10 @@ from typing import IO, Any
 import numpy as np
 
 from twincl.archives import check_zip, is_zip
-from twincl.errors import InputError
+from twincl.errors import InputError, first_line
 
 _READ_HEADER = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _CHUNK = 2**22  # bytes read at a time, straight to where they belong
-
-
-class _Pickled(ValueError):
-    """The array holds Python objects."""
 
 
 def load_arrays(path: Path) -> np.ndarray | Mapping[str, np.ndarray]:
@@ -27,13 +23,13 @@ def load_arrays(path: Path) -> np.ndarray | Mapping[str, np.ndarray]:
         InputError: the file, or an array that is asked for, is damaged, holds Python objects, claims more than it has,
             or unpacks to far more than it is.
     """
-    with _damage(path, str(path)):
+    with _damage(path):
         if is_zip(path):
             check_zip(path)
             with zipfile.ZipFile(path) as archive:
                 return _Arrays(path, _arrays(archive))
         with path.open("rb") as file:
-            return _array(file, path.stat().st_size)
+            return _array(file, path.stat().st_size, str(path))
 
 
 class _Arrays(Mapping[str, np.ndarray]):
@@ -50,12 +46,8 @@ class _Arrays(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         entry = self._entries[name]
-        with (
-            _damage(self._path, f"'{name}' in {self._path}"),
-            zipfile.ZipFile(self._path) as archive,
-            archive.open(entry) as file,
-        ):
-            return _array(file, entry.file_size)
+        with _damage(self._path), zipfile.ZipFile(self._path) as archive, archive.open(entry) as file:
+            return _array(file, entry.file_size, f"'{name}' in {self._path}")
 
 
 def _arrays(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
@@ -66,30 +58,27 @@ def _arrays(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 
 
 @contextmanager
-def _damage(path: Path, what: str) -> Iterator[None]:
+def _damage(path: Path) -> Iterator[None]:
     """Whatever a damaged file raises, as one sentence."""
     try:
         yield
     except InputError:
         raise
-    except _Pickled as error:
-        raise InputError(
-            f"{what} holds Python objects, which are not read; save images as uint8, features as float32, "
-            "labels as int or str."
-        ) from error
     except Exception as error:  # a damaged archive can fail in any way
-        reason = (str(error) or type(error).__name__).split("\n", 1)[0][:200]
-        raise InputError(f"{path} is not a readable numpy file ({reason}); save it again.") from error
+        raise InputError(f"{path} is not a readable numpy file ({first_line(error)}); save it again.") from error
 
 
-def _array(file: IO[bytes], length: int) -> np.ndarray:
-    """The array in a file of `length` bytes, which its header must not exceed."""
+def _array(file: IO[bytes], length: int, what: str) -> np.ndarray:
+    """The array in a file of `length` bytes, which its header must not exceed; messages call it `what`."""
     version = np.lib.format.read_magic(file)
     if version not in _READ_HEADER:
         raise ValueError(f"version {version} of the format, which arrays of numbers and text do not need")
     shape, fortran, kind = _READ_HEADER[version](file)
     if kind.hasobject:
-        raise _Pickled
+        raise InputError(
+            f"{what} holds Python objects, which are not read; save images as uint8, features as float32, "
+            "labels as int or str."
+        )
     _check_claim(shape, kind, length - file.tell())
     flat = np.empty(prod(shape), kind)
     content = flat.view(np.uint8)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from twincl.archives import check_unpacked
 from twincl.data.splits import split_kind
 from twincl.data.text_table import Table
-from twincl.errors import InputError
+from twincl.errors import InputError, first_line
 
 SUFFIXES = (".parquet", ".pq")
 _BATCH = 1024  # rows decoded at a time
@@ -138,8 +138,9 @@ def _damage(file: Path) -> Iterator[None]:
     except Exception as error:  # damaged files raise errors of every kind
         if isinstance(error, OSError) and error.errno:
             raise InputError(f"{file} cannot be read ({error.strerror}).") from error
-        reason = (str(error) or type(error).__name__).split("\n", 1)[0][:200]
-        raise InputError(f"{file} is not a readable parquet file ({reason}); download or write it again.") from error
+        raise InputError(
+            f"{file} is not a readable parquet file ({first_line(error)}); download or write it again."
+        ) from error
 
 
 def _is_vector(kind: pa.DataType) -> bool:
