@@ -23,6 +23,8 @@ EPOCHS = 30
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     **CHOICES,
+    "a third of all epochs on given labels": {"tcl.label_epochs": EPOCHS // 3},
+    "half of all epochs on given labels": {"tcl.label_epochs": EPOCHS // 2},
     "E-step every 4 epochs": {"tcl.update_every": 4},
     "baseline (Table 4, i)": {"method": "baseline"},
     "loss, targets before mixup (Table 4, ii)": ABLATIONS["detector loss"].settings,
