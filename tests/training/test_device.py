@@ -1,12 +1,14 @@
+import time
+
 import pytest
 import torch
 
 from twincl.errors import InputError
 from twincl.nets.precision import precision
 from twincl.training.device import (
-    best_seconds,
     choose_device,
     mixed_precision_pays,
+    processor_seconds,
     seed_everything,
     undisturbed,
 )
@@ -31,10 +33,22 @@ def test_precision_is_measured_or_given():
             assert torch.nn.functional.linear(torch.ones(2, 2), torch.ones(2, 2)).dtype == expected
 
 
-def test_best_seconds_counts_no_first_time():
+def test_measuring_precision_leaves_the_threads_as_they_were():
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        mixed_precision_pays.cache_clear()
+        mixed_precision_pays(torch.device("cpu"))
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_processor_seconds_count_neither_the_first_time_nor_waiting():
     calls: list[int] = []
-    assert best_seconds(lambda: calls.append(1), repeats=3) >= 0
+    assert processor_seconds(lambda: calls.append(1), repeats=3) >= 0
     assert len(calls) == 4
+    assert processor_seconds(lambda: time.sleep(0.05), repeats=1) < 0.05
 
 
 def test_undisturbed_puts_back_generators_and_switches():

@@ -30,8 +30,8 @@ def mixed_precision_pays(device: torch.device) -> bool:
     """Whether a bfloat16 convolution, forward and backward, is clearly faster than a float32 one here.
 
     GPUs say whether they compute in it. On processors it is measured once: those without bfloat16 arithmetic emulate
-    it, tens of times slower; those with it gain a factor of two or more, so that the answer does not hang on the noise
-    of the measurement.
+    it, tens of times slower; those with it need two thirds of the time or less. It is measured in processor time on one
+    thread, so that the answer, and with it the numbers of a training, does not hang on what else the machine is doing.
     """
     if device.type == "cuda":
         with torch.cuda.device(device):
@@ -47,20 +47,31 @@ def mixed_precision_pays(device: torch.device) -> bool:
                 total = F.conv2d(image, kernel, padding=1).float().sum()
             total.backward()  # type: ignore[no-untyped-call]
 
-        return best_seconds(step, repeats=3)
+        return processor_seconds(step, repeats=5)
 
-    return seconds(True) < 0.8 * seconds(False)
+    with _one_thread():  # several wait for each other, and waiting counts as processor time
+        return seconds(True) < 0.8 * seconds(False)
 
 
-def best_seconds(step: Callable[[], None], repeats: int) -> float:
-    """Shortest of several timings of `step`, after one that does not count."""
+def processor_seconds(step: Callable[[], None], repeats: int) -> float:
+    """What `step` takes of the processor, the least of several times, after one that does not count."""
     step()
     timings = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         step()
-        timings.append(time.perf_counter() - start)
+        timings.append(time.process_time() - start)
     return min(timings)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def seed_everything(seed: int) -> None:
