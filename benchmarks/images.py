@@ -1,4 +1,4 @@
-"""TCL beside plain cross-entropy on real images: the same data path, encoder and number of epochs.
+"""TCL beside plain cross-entropy and the paper's baseline on real images: the same data path, encoder and epochs.
 
     python -m benchmarks.images --cifar10 FOLDER --fashion FOLDER
 
@@ -15,7 +15,7 @@ from benchmarks.ablation import spread
 from benchmarks.cells import RESULTS, Cell, find_result, run_cells
 from twincl.files import write_text
 
-METHODS = ("cross-entropy", "tcl")
+METHODS = ("cross-entropy", "baseline", "tcl")
 EPOCHS = 20
 DATA = {
     "cifar10": (0.5, "CIFAR-10, 10,000 images, symmetric 50 %"),
