@@ -119,4 +119,5 @@ def test_the_speed_is_that_of_what_was_learned_from(first, tmp_path):
     rows = starting_point(finetune_config(first, QUICK), data, CPU).rows
     batch = finetune_config(first, {}).optim.batch_size
     learned = 2 * (len(rows) // batch) * batch
-    assert summary["samples_per_second"] == pytest.approx(learned / summary["train_seconds"], rel=0.02)
+    seconds = learned / summary["samples_per_second"]
+    assert seconds == pytest.approx(summary["train_seconds"], abs=0.006)  # which is rounded to hundredths
