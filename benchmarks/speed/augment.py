@@ -6,8 +6,9 @@ from PIL import Image
 from benchmarks.speed.options import Figures, Options
 from benchmarks.speed.product import random_images
 from benchmarks.speed.reference import MEAN, STD, strong
-from benchmarks.speed.timing import best_in_turn, threads
+from benchmarks.speed.timing import best_in_turn
 from twincl.augment.images import NATURAL, ImageViews
+from twincl.training.device import threads
 
 
 def run(options: Options) -> Figures:

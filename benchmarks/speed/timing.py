@@ -2,11 +2,8 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
-
-import torch
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -26,17 +23,6 @@ def seconds(work: Callable[[], Any]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """PyTorch with so many threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class Stopwatch:

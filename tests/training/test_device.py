@@ -10,6 +10,7 @@ from twincl.training.device import (
     mixed_precision_pays,
     processor_seconds,
     seed_everything,
+    threads,
     undisturbed,
 )
 
@@ -34,14 +35,10 @@ def test_precision_is_measured_or_given():
 
 
 def test_measuring_precision_leaves_the_threads_as_they_were():
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(3)
+    with threads(3):
         mixed_precision_pays.cache_clear()
         mixed_precision_pays(torch.device("cpu"))
         assert torch.get_num_threads() == 3
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_processor_seconds_count_neither_the_first_time_nor_waiting():

@@ -49,7 +49,7 @@ def mixed_precision_pays(device: torch.device) -> bool:
 
         return processor_seconds(step, repeats=5)
 
-    with _one_thread():  # several wait for each other, and waiting counts as processor time
+    with threads(1):  # several wait for each other, and waiting counts as processor time
         return seconds(True) < 0.8 * seconds(False)
 
 
@@ -65,13 +65,14 @@ def processor_seconds(step: Callable[[], None], repeats: int) -> float:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def threads(count: int) -> Iterator[None]:
+    """PyTorch with so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
 
 
 def seed_everything(seed: int) -> None:
