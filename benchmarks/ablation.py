@@ -8,14 +8,13 @@ Test accuracy is the mean of the last five epochs.
 
 import argparse
 import json
-import math
 import re
 from datetime import UTC, datetime
-from statistics import mean, stdev
 from typing import Any
 
 from benchmarks.cells import RESULTS, Cell, run_cells
 from benchmarks.choices import CHOICES
+from benchmarks.over_seeds import spread
 from benchmarks.paper.variants import ABLATIONS
 from twincl.files import write_text
 
@@ -108,16 +107,6 @@ def main() -> None:
     if arguments.epochs == EPOCHS:
         write_text(RESULTS / "digits-ablation.md", text)
     print(text)
-
-
-def spread(values: list[float], digits: int) -> str:
-    """Mean, and over several values their deviation and number; where some are infinite, how many."""
-    if not values:
-        return ""
-    if infinite := sum(map(math.isinf, values)):
-        return f"∞ ({infinite} of {len(values)})" if len(values) > 1 else "∞"
-    deviation = f" ± {stdev(values):.{digits}f} ({len(values)})" if len(values) > 1 else ""
-    return f"{mean(values):.{digits}f}{deviation}"
 
 
 if __name__ == "__main__":

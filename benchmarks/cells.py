@@ -94,16 +94,16 @@ def run_cell(cell: Cell, threads: int | None = None, *, run_needed: bool = False
     found = find_result(cell)
     if found is not None:
         if run_needed:
-            _complete(cell, cell.run_folder)
-        return _tested(cell, found)
+            _finished_folder(cell)
+        return found if cell.runs is None else _tested(cell, found, cell.run_folder)
     commit = _commit()
     with _folder(cell) as folder:
-        _complete(cell, folder, anew=(folder / SUMMARY).is_file())  # a run whose result was put away is of old
+        _train(cell, folder, anew=_was_put_away(folder))
         result = _measured(cell, folder, commit)
         cell.file.parent.mkdir(parents=True, exist_ok=True)
         write_json(cell.file, result)
         remove_checkpoints(folder / CHECKPOINTS)
-    return result
+        return _tested(cell, result, folder)  # last: what cannot be tested has its result, and is tested another time
 
 
 def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, Any]]:
@@ -112,7 +112,7 @@ def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, 
     A training that cannot begin or go on is printed and left out: the others do not wait for it.
 
     Raises:
-        InputError: some cannot begin; the others have been run.
+        InputError: some cannot begin, or be tested on other data; the others have been run.
     """
     found: dict[str, dict[str, Any]] = {}
     refused = 0
@@ -126,7 +126,7 @@ def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, 
                 print(f"{cell.name}: {error}", flush=True)
                 refused += isinstance(error, InputError)
     if refused:
-        raise InputError(f"{refused} trainings could not begin; see above")
+        raise InputError(f"{refused} trainings could not begin or be tested; see above")
     return found
 
 
@@ -165,18 +165,34 @@ def _folder(cell: Cell) -> Iterator[Path]:
         yield Path(folder) / "run"
 
 
-def _complete(cell: Cell, folder: Path, *, anew: bool = False) -> None:
-    """Train the cell into `folder`, on from where it was stopped; if it is finished, only when it is to be `anew`."""
-    if anew or not (folder / SUMMARY).is_file():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        train(_config(cell), folder, resume=not anew, force=anew)
+def _was_put_away(folder: Path) -> bool:
+    """Whether the run in `folder` is finished and once had a result: only after that its checkpoints are removed.
+
+    A finished run that still has them was stopped before its result was written.
+    """
+    return (folder / SUMMARY).is_file() and not find_checkpoints(folder / CHECKPOINTS)
+
+
+def _train(cell: Cell, folder: Path, *, anew: bool = False) -> None:
+    """Train the cell into `folder`, `anew` or on from where it was stopped; a complete run is left as it is."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    train(_config(cell), folder, resume=not anew, force=anew)
+
+
+def _finished_folder(cell: Cell) -> Path:
+    """The folder of the cell's finished run; trained where it is gone, though the result may be known."""
+    folder = cell.run_folder
+    if not (folder / SUMMARY).is_file():
+        _train(cell, folder)
+        if find_result(cell) is not None:
+            remove_checkpoints(folder / CHECKPOINTS)
+    return folder
 
 
 def _config(cell: Cell) -> Config:
     if cell.after is None:
         return build_config(preset=cell.preset, settings=cell.settings | cell.places)
-    _complete(cell.after, cell.after.run_folder)  # its result may be known and its folder gone
-    return finetune_config(cell.after.run_folder, cell.settings)
+    return finetune_config(_finished_folder(cell.after), cell.settings | cell.places)
 
 
 def _measured(cell: Cell, folder: Path, commit: str) -> dict[str, Any]:
@@ -194,7 +210,6 @@ def _measured(cell: Cell, folder: Path, commit: str) -> dict[str, Any]:
         **({"after": cell.after.key} if cell.after else {}),
         "summary": summary,
         "imbalance": _imbalance(run),
-        **({"also_tested": _also_tested(cell, folder)} if cell.also_tested else {}),
         "curves": {key: values for key, values in curves.items() if any(value is not None for value in values)},
         "environment": about | {"commit": commit},
     }
@@ -216,12 +231,12 @@ def _commit() -> str:
     return head.stdout.strip() + "-dirty" * (changed.returncode == 1)
 
 
-def _tested(cell: Cell, found: dict[str, Any]) -> dict[str, Any]:
-    """The result with what the cell's model says of other data, asked for since, where its run is still there."""
+def _tested(cell: Cell, found: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The result with what the model in `folder` says of other data, written down, where its run is still there."""
     tested = found.get("also_tested", {})
-    if cell.also_tested.keys() <= tested.keys() or cell.runs is None or not (cell.run_folder / SUMMARY).is_file():
+    if cell.also_tested.keys() <= tested.keys() or not (folder / SUMMARY).is_file():
         return found
-    found = found | {"also_tested": tested | _also_tested(cell, cell.run_folder)}
+    found = found | {"also_tested": tested | _also_tested(cell, folder)}
     write_json(_result_file(cell) or cell.file, found)
     return found
 

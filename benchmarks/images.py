@@ -11,8 +11,8 @@ import argparse
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks.ablation import spread
 from benchmarks.cells import RESULTS, Cell, find_result, run_cells
+from benchmarks.over_seeds import spread
 from twincl.files import write_text
 
 METHODS = ("cross-entropy", "baseline", "tcl")

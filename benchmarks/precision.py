@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from benchmarks.ablation import spread
 from benchmarks.cells import RESULTS, Cell, find_result, run_cells
+from benchmarks.over_seeds import spread
 from twincl.files import write_text
 
 NOISE: dict[str, Any] = {"noise.type": "symmetric", "noise.rate": 0.5}

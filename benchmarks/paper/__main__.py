@@ -17,6 +17,7 @@ scale mini into docs/results.md, too.
 """
 
 import argparse
+import os
 from collections.abc import Sequence
 
 from benchmarks import cells
@@ -25,6 +26,7 @@ from benchmarks.paper.figures import draw_figures
 from benchmarks.paper.plots import point_plot, table_points
 from benchmarks.paper.render import render
 from benchmarks.paper.tables import SCALES, Scale, Table, table_cells, tables
+from twincl.data.read import place_of
 from twincl.errors import InputError, Stopped
 from twincl.files import write_bytes, write_text
 from twincl.report.theme import LIGHT
@@ -59,32 +61,46 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.table and not options.figures:
         parser.error("say what to do: --table NAME or --figures")
     scale = SCALES[options.scale]
-    at: dict[str, str | None] = {"cifar10": options.data} | {name: getattr(options, name) for name in DATA}
-    if options.table in DATA and not at[options.table]:
-        at[options.table] = options.data
+    at = places(options)
     every = tables(scale)
     chosen = [table for name, table in every.items() if options.table in (name, "all")]
     if options.table and not chosen:
         parser.error(f"the scale {scale.name} has no table {options.table}")
+    refusals: list[str] = []
     try:
         if not options.render:
-            run(scale, chosen, at, options.seeds, options.only, options.processes)
+            refusals += run(scale, chosen, at, options.seeds, options.only, options.processes)
     except Stopped as stopped:
         parser.exit(128 + stopped.signal, f"{stopped}\n")
-    except InputError as error:
-        parser.exit(2, f"{error}\n")
     for table in chosen:
         write_table(scale, table)
     if scale.name == document.SCALE and chosen:
         write_text(document.DOCUMENT, document.fill(document.DOCUMENT.read_text(), scale, every))
     if options.figures:
-        draw_figures(scale, every, at)
+        try:
+            draw_figures(scale, every, at)
+        except InputError as error:
+            refusals.append(str(error))
+    if refusals:
+        parser.exit(2, "\n".join(refusals) + "\n")
+
+
+def places(options: argparse.Namespace) -> dict[str, str | None]:
+    """Where the data lie, as absolute paths, so that a stopped training goes on however its folder is spelled."""
+    given: dict[str, str | None] = {"cifar10": options.data} | {name: getattr(options, name) for name in DATA}
+    if options.table in DATA and not given[options.table]:
+        given[options.table] = options.data
+    return {name: os.path.realpath(place_of(path)) if path else None for name, path in given.items()}
 
 
 def run(
     scale: Scale, chosen: list[Table], at: dict[str, str | None], seeds: list[int], only: str, processes: int
-) -> None:
-    """Train what is missing, seed by seed, so that a look at half of the cells is a look at every row."""
+) -> list[str]:
+    """Train what is missing, seed by seed, so that a look at half of the cells is a look at every row.
+
+    Returns a sentence for each seed of which some trainings cannot begin; all others have been run.
+    """
+    refusals: list[str] = []
     for seed in seeds:
         found = [one for table in chosen for one in table_cells(scale, table, seed, at)]
         wanted = list({one.key: one for one in found if one.name.startswith(only)}.values())
@@ -92,7 +108,11 @@ def run(
         possible = [one for one in wanted if one.places or one in known]
         missing = len(wanted) - len(possible)
         print(f"seed {seed}: {len(wanted)} cells, {len(known)} known, {missing} without data", flush=True)
-        cells.run_cells(possible, processes)
+        try:
+            cells.run_cells(possible, processes)
+        except InputError as error:
+            refusals.append(f"seed {seed}: {error}")
+    return refusals
 
 
 def write_table(scale: Scale, table: Table) -> None:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.ablation import spread
 from benchmarks.cells import find_result
+from benchmarks.over_seeds import spread
 from benchmarks.paper.tables import Column, Row, Scale, Table, cell
 
 SEEDS = range(10)  # looked for

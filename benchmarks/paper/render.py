@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks.ablation import spread
 from benchmarks.cells import find_result
+from benchmarks.over_seeds import spread
 from benchmarks.paper.measured import SEEDS, Measured, averages, measured, percent
 from benchmarks.paper.published import PUBLISHED, Published
 from benchmarks.paper.tables import TITLES, Column, Scale, Table, table_cells
@@ -49,7 +49,7 @@ def _about(scale: Scale, table: Table, printed: Published | None) -> list[str]:
     wanted = sum(len(table_cells(scale, table, seed)) for seed in range(3))
     other = printed and scale.name != "paper"
     return [
-        f"**Ours: {scale.words}.** {theirs}",
+        f"**Ours: {table.words or scale.words}.** {theirs}",
         *(["**These are different scales: compare the order of rows, not their height.**"] if other else []),
         "",
         "Accuracy in %: of each run the mean of its last five epochs (of k-NN, and on other data than the training's,",

@@ -17,6 +17,8 @@ from benchmarks.paper.variants import (
     plus_epochs,
     updates,
 )
+from twincl.data.cifar import find_cifar
+from twincl.errors import InputError
 
 TITLES = {
     "cifar10": "CIFAR-10",
@@ -115,8 +117,9 @@ class Column:
             return None
         settings = {"data.path": folder}
         if self.data == "cifar10n":
-            own, published = (Path(folder) / name for name in ("cifar10n_labels.csv", "CIFAR-10_human.pt"))
-            table = published if published.is_file() and not own.is_file() else own
+            table = _human_labels(Path(folder))
+            if table is None:
+                return None
             settings |= {
                 "data.labels": f"{table}:{HUMAN_LABELS[self.noise]}",
                 "data.true_labels": f"{table}:clean_label",
@@ -148,6 +151,7 @@ class Table:
     title: str
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
+    words: str | None = None  # what the trainings are, for headings; None: what the scale says
 
 
 def tables(scale: Scale) -> dict[str, Table]:
@@ -182,8 +186,15 @@ def tables(scale: Scale) -> dict[str, Table]:
                 Column("ilsvrc12", measure="accuracy", part="top1"),
                 Column("ilsvrc12", measure="accuracy_top5", part="top5"),
             ),
+            "the paper's own scale, the first 50 classes, ResNet-18, 130 epochs, preset `webvision`",
         ),
-        Table("clothing1m", "Real noise: Clothing1M", (rows[0], _TCL), (Column("clothing1m"),)),
+        Table(
+            "clothing1m",
+            "Real noise: Clothing1M",
+            (rows[0], _TCL),
+            (Column("clothing1m"),),
+            "the paper's own scale, ResNet-50 from ImageNet weights, 40 epochs of 256 batches, preset `clothing1m`",
+        ),
         Table(
             "cifar-n",
             "Real noise: human labels of CIFAR-10 (not in the paper)",
@@ -222,6 +233,24 @@ def _hyper_rows(epochs: int) -> tuple[Row, ...]:
     """Values of both hyper-parameters; those that TCL has anyway are the training `tcl`."""
     names = [f"tau {tau:g}" for tau in TAUS] + [f"update every {count}" for count in updates(epochs)]
     return tuple(Row(name, same_as=None if name in VARIANTS else "tcl") for name in names)
+
+
+def _human_labels(folder: Path) -> Path | None:
+    """The file of CIFAR-10N's labels: a table of our own, or the published one, which is in the python batches' order.
+
+    None where there is neither, or only the published one and the images are read from other files.
+    """
+    batches = _find_batches(folder)
+    published = [place / "CIFAR-10_human.pt" for place in (folder, batches)] if batches else []
+    return next((file for file in (folder / "cifar10n_labels.csv", *published) if file.is_file()), None)
+
+
+def _find_batches(folder: Path) -> Path | None:
+    """Where the images are read from, if that is python batches; None, too, where it is not clear from which."""
+    try:
+        return find_cifar(folder) if folder.is_dir() else None
+    except InputError:
+        return None
 
 
 def _columns(data: str, symmetric: Iterable[int], asymmetric: Iterable[int] = ()) -> tuple[Column, ...]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from twincl.errors import InputError
+
 ROOT = Path(__file__).parents[2]
 COLUMN = "cifar10-symmetric50"
 
@@ -163,17 +165,38 @@ def test_cells_of_other_benchmarks_keep_their_files(paper: Paper) -> None:
 
 
 def test_human_labels_are_found_as_published_or_as_a_table(paper: Paper, tmp_path: Path) -> None:
-    column = paper.tables.Column("cifar10n", "random1")
-
-    def found() -> dict[str, str]:
-        places: dict[str, str] = column.places({"cifar10": str(tmp_path)})
-        return places
-
-    (tmp_path / "CIFAR-10_human.pt").touch()
-    assert found()["data.labels"] == f"{tmp_path}/CIFAR-10_human.pt:random_label1"
+    batches = tmp_path / "cifar-10-batches-py"
+    batches.mkdir()
+    (batches / "data_batch_1").touch()
+    for place in (batches, tmp_path):
+        (place / "CIFAR-10_human.pt").touch()
+        assert human_labels(paper, tmp_path)["data.labels"] == f"{place}/CIFAR-10_human.pt:random_label1"
     (tmp_path / "cifar10n_labels.csv").touch()
-    assert found()["data.labels"] == f"{tmp_path}/cifar10n_labels.csv:random_label1"
-    assert found()["data.true_labels"] == f"{tmp_path}/cifar10n_labels.csv:clean_label"
+    found = human_labels(paper, tmp_path)
+    assert found["data.labels"] == f"{tmp_path}/cifar10n_labels.csv:random_label1"
+    assert found["data.true_labels"] == f"{tmp_path}/cifar10n_labels.csv:clean_label"
+
+
+def test_human_labels_as_published_are_not_those_of_images_in_another_order(paper: Paper, tmp_path: Path) -> None:
+    for name in ("train.parquet", "test.parquet", "CIFAR-10_human.pt"):
+        (tmp_path / name).touch()
+    assert human_labels(paper, tmp_path) is None
+    (tmp_path / "cifar10n_labels.csv").touch()
+    assert human_labels(paper, tmp_path)["data.labels"] == f"{tmp_path}/cifar10n_labels.csv:random_label1"
+
+
+def test_without_human_labels_there_is_nothing_to_train(paper: Paper, tmp_path: Path) -> None:
+    assert human_labels(paper, tmp_path) is None
+    assert human_labels(paper, tmp_path / "nowhere") is None
+    for name in ("one", "other"):  # which of them is read is not clear
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data_batch_1").touch()
+    (tmp_path / "CIFAR-10_human.pt").touch()
+    assert human_labels(paper, tmp_path) is None
+
+
+def human_labels(paper: Paper, folder: Path) -> Any:
+    return paper.tables.Column("cifar10n", "random1").places({"cifar10": str(folder)})
 
 
 # runs
@@ -195,7 +218,8 @@ def test_two_stages_are_trained_kept_and_shared(
     assert {"knn_accuracy", "detection_auroc", "noise_rate_estimate"} <= result["summary"].keys()
     assert result["imbalance"].keys() == {"given", "trusted", "unflagged"}
     assert result["imbalance"]["given"] >= 1
-    assert str(photos) not in paper.cell("tcl").file.read_text()
+    for file in paper.cells.RESULTS.rglob("*.json"):
+        assert not [place for place in (photos, paper.cells.RUNS) if str(place) in file.read_text()]
     plus = json.loads(paper.cell("tcl+").file.read_text())
     assert (plus["after"], plus["summary"]["method"]) == (paper.cell("tcl").key, "mixup")
     kept = {path.name for path in paper.cell("tcl").run_folder.iterdir()}
@@ -216,6 +240,10 @@ def test_two_stages_are_trained_kept_and_shared(
     assert sorted(shown) == sorted(f"figures/{name}" for name in pictures if name not in ("ablation.png", "plus.png"))
     assert pictures == ["ablation.png", "accuracy-over-epochs.png", "imbalance.png", "plus.png", *maps]
 
+    with pytest.raises(SystemExit, match="2"):
+        paper.main(["--figures", "--scale", "tiny", "--data", str(photos / "nowhere")])
+    assert "there is no file or folder" in capsys.readouterr().err
+
     # a result that is known but whose folder is gone: the second stage needs the folder
     paper.cell("tcl+").file.unlink()
     for name in ("tcl", "tcl+"):
@@ -223,6 +251,32 @@ def test_two_stages_are_trained_kept_and_shared(
     paper.main(["--table", "plus", *asked])
     assert trained == [*stages, *stages[:2]]
     assert json.loads(paper.cell("tcl+").file.read_text())["curves"] == plus["curves"]
+    assert not list(paper.cells.RUNS.rglob("checkpoints"))
+
+
+def test_the_second_stage_finds_data_that_were_moved(paper: Paper, photos: Path, tmp_path: Path) -> None:
+    before, now = (shutil.copytree(photos, tmp_path / name) for name in ("before", "now"))
+    paper.cells.run_cell(paper.cell("tcl", cifar10=str(before)))
+    shutil.rmtree(before)
+    assert paper.cells.run_cell(paper.cell("tcl+", cifar10=str(now)))["summary"]["method"] == "mixup"
+
+
+def test_however_the_data_are_spelled_the_training_is_told_the_same(
+    paper: Paper, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: set[str] = set()
+
+    def train(config, output, **options):
+        told.add(config.data.path)
+        raise InputError("not here")
+
+    monkeypatch.setattr(paper.cells, "train", train)
+    monkeypatch.chdir(photos.parent)
+    asked = ["--table", "plus", "--scale", "tiny", "--seeds", "0", "--only", f"{COLUMN}-tcl"]
+    for spelled in (photos.name, f"./{photos.name}/", f"{photos.name}/../{photos.name}", str(photos)):
+        with pytest.raises(SystemExit):
+            paper.main([*asked, "--data", spelled])
+    assert told == {str(photos.resolve())}
 
 
 def test_a_finished_model_is_tested_on_other_data_too(paper: Paper, photos: Path) -> None:
@@ -245,8 +299,46 @@ def test_other_data_that_come_to_hand_later_are_tested_then(paper: Paper, traine
     assert paper.cells.run_cell(replace(cell, also_tested={"another": str(photos)})) == later
 
 
+def test_other_data_that_cannot_be_read_cost_no_training(paper: Paper, trained: list[str], photos: Path) -> None:
+    cell = paper.cell("cross-entropy", cifar10=str(photos))
+    with pytest.raises(InputError, match="could not begin or be tested"):
+        paper.cells.run_cells([replace(cell, also_tested={"elsewhere": str(photos / "nowhere")})])
+    first = json.loads(cell.file.read_text())
+    assert not (cell.run_folder / "checkpoints").exists()
+    later = paper.cells.run_cell(replace(cell, also_tested={"elsewhere": str(photos)}))
+    assert later == first | {"also_tested": later["also_tested"]}
+    assert trained == [cell.name]
+
+
+def test_a_finished_run_is_trained_again_only_when_its_result_was_put_away(
+    paper: Paper, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    def when_trained() -> int:
+        return (cell.run_folder / "model.safetensors").stat().st_mtime_ns
+
+    cell = paper.cell("tcl", cifar10=str(photos))
+    with monkeypatch.context() as stopping:
+        stopping.setattr(paper.cells, "_measured", stop)
+        with pytest.raises(KeyboardInterrupt):
+            paper.cells.run_cell(cell)
+    finished = when_trained()
+    assert not cell.file.exists()
+    result = paper.cells.run_cell(cell)
+    assert when_trained() == finished
+    assert json.loads(cell.file.read_text()) == result
+    assert result["imbalance"]["trusted"] is not None, "its checkpoint was still there"
+
+    cell.file.unlink()
+    again = paper.cells.run_cell(cell)
+    assert when_trained() > finished
+    assert again["curves"] == result["curves"]
+
+
 def test_a_class_that_was_lost_is_not_left_out_of_the_ratio(paper: Paper) -> None:
-    from benchmarks.ablation import spread
+    from benchmarks.over_seeds import spread
     from benchmarks.paper.measured import Measured
 
     kept = json.loads(json.dumps([paper.cells._ratio(value) for value in (1.3, math.inf)]))
@@ -327,6 +419,24 @@ def test_a_training_that_cannot_go_on_does_not_hold_up_the_others(
     assert f"{cells[0].name}: the loss became nan" in capsys.readouterr().out
 
 
+def test_a_training_that_cannot_begin_holds_up_neither_other_seeds_nor_the_tables(
+    paper: Paper, photos: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def train(config, output, **options):
+        raise InputError(f"seed {config.seed} is not liked")
+
+    monkeypatch.setattr(paper.cells, "train", train)
+    asked = ["--scale", "tiny", "--data", str(photos), "--only", f"{COLUMN}-tcl-seed", "--seeds", "0", "1"]
+    with pytest.raises(SystemExit) as ended:
+        paper.main(["--table", "plus", *asked])
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    for seed in (0, 1):
+        assert f"{COLUMN}-tcl-seed{seed}: seed {seed} is not liked" in said.out
+        assert f"seed {seed}: 1 trainings could not begin" in said.err
+    assert "Nothing of this table has been run here" in (paper.cells.RESULTS / "paper-tiny" / "plus.md").read_text()
+
+
 def test_cells_without_data_are_left_out_and_said(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:
     paper.main(["--table", "webvision", "--scale", "paper"])
     assert "seed 2: 1 cells, 0 known, 1 without data" in capsys.readouterr().out
@@ -354,6 +464,22 @@ def test_pages_of_every_table_have_gaps_and_no_holes(paper: Paper) -> None:
             tables = [block.splitlines() for block in page.split("\n\n") if block.startswith("|")]
             assert all(len({line.count("|") for line in lines}) == 1 for lines in tables)
             assert tables or name not in paper.published.PUBLISHED
+
+
+@pytest.mark.parametrize(("name", "encoder"), [("webvision", "ResNet-18"), ("clothing1m", "ResNet-50")])
+def test_pages_say_what_their_own_preset_trains(paper: Paper, name: str, encoder: str) -> None:
+    from twincl.config import build_config
+
+    scale = paper.tables.SCALES["paper"]
+    preset = build_config(preset=name, settings={})
+    batches = preset.optim.steps_per_epoch
+    page = paper.render.render(scale, paper.tables.tables(scale)[name])
+    (ours,) = re.findall(r"\*\*Ours: (.*?)\*\*", page)
+    assert preset.model.name == encoder.lower().replace("-", "")
+    for words in (encoder, f"{preset.optim.epochs} epochs" + f" of {batches} batches" * bool(batches), f"`{name}`"):
+        assert words in ours
+    assert "PreAct" not in ours
+    assert scale.words in paper.render.render(scale, paper.tables.tables(scale)["cifar"])
 
 
 # docs/results.md
