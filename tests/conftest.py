@@ -1,6 +1,9 @@
 """Small data that can be learned, for all tests."""
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +34,31 @@ def paint_folder(folder: Path, *, per_class: int = 12, size: int = 16, seed: int
         file.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(pixels).save(file)
     return folder
+
+
+class Meeting:
+    """Does `work`, but the first calls wait for each other, so that so many `threads` must be at it at once.
+
+    `seen` has their names; numbers of threads are given again.
+    """
+
+    def __init__(self, work: Callable[..., Any], threads: int) -> None:
+        self.seen: set[str] = set()
+        self._work = work
+        self._first = list(range(threads))
+        self._barrier = threading.Barrier(threads, timeout=20)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self.seen.add(threading.current_thread().name)
+        if self._first:
+            self._first.pop()
+            self._barrier.wait()
+        return self._work(*arguments, **named)
+
+
+@pytest.fixture(scope="session")
+def meeting() -> type[Meeting]:
+    return Meeting
 
 
 @pytest.fixture(scope="session")

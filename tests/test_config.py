@@ -41,7 +41,6 @@ def test_flags_beat_the_file_and_the_file_beats_the_preset(write):
     assert config.model.name == "resnet18", "file"
     assert config.optim.warmup_epochs == 20, "preset"
     assert config.optim.momentum == Config().optim.momentum, "default"
-    assert build_config(file=file, preset="official", settings={}).preset == "official", "the flag names the preset"
     assert build_config(file=file, settings={"model.name": None}).model.name is None, "a flag can take back"
 
 
@@ -49,7 +48,28 @@ def test_a_preset_named_as_a_setting_is_applied(write):
     config = build_config(settings={"preset": "paper"})
     assert config == build_config(preset="paper", settings={})
     assert config.optim.epochs == 200
-    assert build_config(file=write("preset: official"), settings={"preset": "paper"}) == config
+
+
+def test_a_file_of_one_preset_is_not_passed_off_as_another(write):
+    """Its values would win, and the run would be recorded as what it is not."""
+    file = write(explained(build_config(settings={})))
+    assert build_config(file=file, preset="default", settings={}) == build_config(settings={})
+    for asked in ({"preset": "paper"}, {"settings": {"preset": "paper"}}):
+        message = refusal(file=file, **asked)
+        assert "was written for the preset 'default'" in message
+        assert "'paper'" in message
+
+
+def test_a_section_is_no_setting():
+    message = refusal(settings={"data": {"holdout": 0.5}})
+    assert "'data' is a section" in message
+    assert "data.path" in message
+
+
+def test_a_mistyped_setting_is_answered_with_those_of_its_section():
+    message = refusal(settings={"tcl.zzz": 1})
+    assert "tcl.tau" in message
+    assert "optim." not in message
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -164,13 +184,24 @@ def test_keys_that_are_no_names(key):
         ("data.path", 5, "string"),
         ("model.shortcut", "none", "'activated' or 'identity'"),
         ("seed", -1, "greater than or equal to 0"),
-        ("data", 5, "DataSettings"),
-        ("tcl", [1], "TCLSettings"),
-        ("optim", None, "OptimSettings"),
     ],
 )
 def test_wrong_values_are_one_sentence_that_names_the_setting(key, value, reason):
     message = refusal(settings={key: value})
+    assert f"of {key} cannot be used" in message
+    assert reason in message
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "reason"),
+    [
+        ("data: 5", "data", "DataSettings"),
+        ("tcl: [1]", "tcl", "TCLSettings"),
+        ("optim: null", "optim", "OptimSettings"),
+    ],
+)
+def test_a_section_of_a_file_that_is_none_is_named(text, key, reason, write):
+    message = refusal(file=write(text))
     assert f"of {key} cannot be used" in message
     assert reason in message
 

@@ -30,7 +30,7 @@ def is_zip(path: Path) -> bool:
 
 
 def check_zip(path: Path) -> None:
-    """The same for all that a zip archive says it holds; what is no readable zip archive passes.
+    """Refuse a zip archive that says it unpacks to more than `check_unpacked` allows; what is no readable one passes.
 
     Readers stop at the length that the archive states for each of its files, so this bounds what they unpack.
     """

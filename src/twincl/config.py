@@ -40,7 +40,7 @@ class DataSettings(Section):
     labels: str | None = None  # file with labels that replace those of `path`; FILE:KEY picks a column or key
     true_labels: str | None = None  # file with the truth, for evaluation only
     image_column: str | None = None  # of a table; None: the first of the usual names
-    label_column: str | None = None  # likewise
+    label_column: str | None = None  # column with labels; None: one of the usual names
     allow_outside: bool = False  # let tables name files outside their own folder
     img_size: Annotated[int, Field(ge=4, le=1024)] | None = None  # side in pixels
     channels: Literal[1, 3, 4] | None = None  # of the images; None: as they are
@@ -79,14 +79,14 @@ class AugmentSettings(Section):
     name: Literal["natural", "symbols", "features"] | None = None  # of photographs, of signs, of feature vectors
     crop_min: Annotated[float, Field(gt=0, le=1)] | None = None  # smallest share of the area that a crop keeps
     flip_p: Share | None = None  # probability that a view is mirrored
-    jitter_p: Share | None = None  # that brightness, contrast, saturation and hue change
-    gray_p: Share | None = None  # that colours are taken away
-    solarize_p: Share | None = None  # that bright pixels are inverted
-    blur_p: Share | None = None  # that it is blurred
-    noise: NotNegative | None = None  # of features, in their deviations
-    dropout: Annotated[float, Field(ge=0, lt=1)] | None = None  # share of the features left out
-    mean: tuple[float, ...] | None = None  # None: measured on the training data, ImageNet's with model.weights
-    std: tuple[float, ...] | None = None  # likewise
+    jitter_p: Share | None = None  # probability that brightness, contrast, saturation and hue change
+    gray_p: Share | None = None  # probability that colours are taken away
+    solarize_p: Share | None = None  # probability that bright pixels are inverted
+    blur_p: Share | None = None  # probability that a view is blurred
+    noise: NotNegative | None = None  # noise on features, in their standard deviations
+    dropout: Annotated[float, Field(ge=0, lt=1)] | None = None  # share of the features that a view leaves out
+    mean: tuple[float, ...] | None = None  # per channel; None: of the training data, with model.weights of ImageNet
+    std: tuple[float, ...] | None = None  # per channel; None: of the training data, with model.weights of ImageNet
 
 
 class OptimSettings(Section):
@@ -274,25 +274,34 @@ def build_config(*, preset: str | None = None, file: Path | None = None, setting
     """Join preset, YAML file and `settings` (dotted names), the later winning, and check the result.
 
     Raises:
-        InputError: an unknown preset or key, a value of the wrong type or range, an unreadable file.
+        InputError: an unknown preset or key, a value of the wrong type or range, an unreadable file, or one that was
+            written for another preset.
     """
     from_file = _read_yaml(file) if file else {}
-    name = str(preset or settings.get("preset") or from_file.get("preset") or "default")
+    asked, of_file = preset or settings.get("preset"), from_file.get("preset")
+    name = str(asked or of_file or "default")
     if name not in PRESETS:
         raise InputError(f"unknown preset '{name}': {nearest(name, list(PRESETS))}")
+    if asked and of_file and asked != of_file:
+        raise InputError(
+            f"{file} was written for the preset '{of_file}', and its settings would stay when '{asked}' is asked for; "
+            "leave out one of the two, or take from the file what it did not change"
+        )
     nested: Values = {}
     for key, value in settings.items():
         section, _, inner = key.partition(".")
         nested = merge(nested, {section: {inner: value}} if inner else {section: value})
     nested["preset"] = name
     _refuse_unknown(_dotted(from_file), where=f" in {file}")
+    _refuse_sections(settings)
     _refuse_unknown(settings, where="")
     try:
         return Config.model_validate(merge(merge(PRESETS[name], from_file), nested))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"] if isinstance(part, str) and "[" not in part)
-        raise InputError(f"the value {reprlib.repr(first['input'])} of {key} cannot be used: {first['msg']}") from None
+        reason = first["msg"].replace("Input should", "it should", 1)
+        raise InputError(f"the value {reprlib.repr(first['input'])} of {key} cannot be used: {reason}") from None
 
 
 def parse_assignments(assignments: Iterable[str]) -> Values:
@@ -323,7 +332,7 @@ def to_yaml(config: Config) -> str:
 
 
 def explained(config: Config) -> str:
-    """The same with what each setting means beside it: the comments of this file and of the methods' settings."""
+    """The configuration as YAML with what each setting means beside it, as the comments in the sources say."""
     section, lines = "", []
     meanings = _meanings(Config, "")
     for name, field in Config.model_fields.items():
@@ -364,7 +373,8 @@ def _read_yaml(file: Path) -> Values:
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the configuration file {file} cannot be read: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"the configuration file {file} cannot be read: {reason}") from None
     except Exception as error:  # besides its own errors, PyYAML lets those of the values through
         raise InputError(f"the configuration file {file} is not valid YAML: {' '.join(str(error).split())}") from None
     if content is None:
@@ -388,4 +398,15 @@ def _refuse_unknown(keys: Iterable[str], where: str) -> None:
     sections = {key.partition(".")[0] for key in valid}
     for key in keys:
         if key not in valid and key not in sections:
-            raise InputError(f"unknown setting '{key}'{where}: {nearest(key, valid)}")
+            section = key.partition(".")[0]
+            near = [name for name in valid if name.startswith(f"{section}.")] or valid
+            raise InputError(f"unknown setting '{key}'{where}: {nearest(key, near)}")
+
+
+def _refuse_sections(keys: Iterable[str]) -> None:
+    """A section as a whole is for files; by name its settings are given one by one."""
+    valid = valid_keys()
+    for key in keys:
+        inside = [name for name in valid if name.startswith(f"{key}.")]
+        if inside:
+            raise InputError(f"'{key}' is a section of settings; name one of them, such as {inside[0]}")

@@ -21,17 +21,20 @@ from twincl.data.arrays import as_split, white_level
 from twincl.data.batches import Batches
 from twincl.data.dataset import RawSplit
 from twincl.data.images import load_like
-from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.model_file import Model, calibrated
+from twincl.results.settings import flatten
 from twincl.runs.assemble import assemble
 from twincl.runs.judge import Judged
 from twincl.runs.labels import named_labels
 from twincl.runs.learn import learn
 from twincl.runs.listener import Silence
+from twincl.runs.predict import split_to_predict
 from twincl.runs.prepare import Prepared, prepare_all
+from twincl.runs.read import read_configured
 from twincl.runs.records import Record
 from twincl.runs.resolve import resolve
+from twincl.runs.workers import number_of_workers
 from twincl.training.device import choose_device, undisturbed
 
 _NOT_HERE = {  # settings of a run that an estimator is told in another way, or has no use for
@@ -67,16 +70,19 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         model: encoder, such as "small" or "resnet18" for images, "mlp" for features.
         augment: views of images, "natural" or "symbols"; those of features are always "features".
         device: "auto", "cpu", "cuda", ...; only while computing: a fitted estimator can be loaded anywhere.
-        settings: any other setting by its dotted name, such as {"tcl.tau": 0.3}; `twincl settings` lists them.
+        settings: any other setting by its dotted name, such as {"tcl.tau": 0.3}, or in its section, such as
+            {"tcl": {"tau": 0.3}}; `twincl settings` lists them.
         random_state: a number repeats a training exactly, on the same machine; None takes NumPy's global state.
         verbose: above zero prints a line an epoch.
 
     Attributes:
         classes_: the distinct labels (K,), sorted.
         label_issues_: one row a sample, in the order of X, with the columns of `label_issues.csv`; labels as in y.
-        label_quality_: (N,) probability of the given label by classifier and neighbours; low is suspect.
-        clean_probability_: (N,) that the given label is right, knowing also how these labels err.
-        suggested_labels_: (N,) the most likely class, knowing both: y with its errors mended.
+            Images of a path that cannot be decoded have none, of which `fit` warns: M rows for N samples. The column
+            `index` says which sample of X, counted from 0, a row here and in the next three is of.
+        label_quality_: (M,) probability of the given label by classifier and neighbours; low is suspect.
+        clean_probability_: (M,) that the given label is right, knowing also how these labels err.
+        suggested_labels_: (M,) the most likely class, knowing both: y with its errors mended.
         noise_rate_: estimated share of wrong labels; those in `history_` are by the classifier alone.
         transition_matrix_: (K, K) row: given label; column: share of it that is of a class.
         history_: a dictionary an epoch, as in `metrics.jsonl`.
@@ -130,8 +136,8 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         with undisturbed(device), config_context(array_api_dispatch=False):  # our mixtures are fitted to NumPy arrays
             prepared = prepare_all(split, labels, tuple(map(str, classes)), config, device, augment_hint=hint)
             _warn_of_broken(prepared)
-            config = resolve(_no_larger_batch(config, len(prepared.train.labels)), prepared, device)
-            training = assemble(config, prepared, device)
+            resolved = resolve(_no_larger_batch(config, len(prepared.train.labels)), prepared, device)
+            training = assemble(resolved, prepared, device)
             history: list[Record] = []
             judged, _ = learn(
                 training,
@@ -140,6 +146,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
                 history=history,
                 tell=_Lines() if self.verbose else Silence(),
             )
+        self._data_settings = config.data  # to read data alike when asked, whatever parameters are set until then
         net, shape = training.state.net.cpu().eval(), prepared.train.images.shape
         net.zero_grad(set_to_none=True)
         self._model = Model(net, training.views, prepared.classes, shape, judged.temperature)
@@ -152,7 +159,11 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most likely class (N,) of each sample; X is of the kind that `fit` got, or a path."""
+        """The most likely class (N,) of each sample.
+
+        X is of the kind that `fit` got, here and in what follows, or the path of a data set, of which the test split is
+        taken where there is one, as `twincl predict` does.
+        """
         probabilities = self.predict_proba(X)
         answer: NDArray[Any] = self.classes_[probabilities.argmax(1)]
         return answer
@@ -164,6 +175,10 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The learned representations (N, D), rows of unit length."""
         return self._outputs(X)[0]
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+        """Fit, and the representations (N, D) of what was learned from: of a path the training split."""
+        return self.fit(X, y)._outputs(X, learned=True)[0]
 
     def find_label_issues(self, X: Any, y: Any = None) -> pd.DataFrame:
         """Fit, and return `label_issues_`."""
@@ -181,7 +196,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         return tags
 
     def _config(self) -> Config:
-        settings = dict(self.settings or {})
+        settings = flatten(self.settings or {})
         for key in settings.keys() & _NOT_HERE:
             raise InputError(f"the setting '{key}' is not for an estimator: {_NOT_HERE[key]}")
         named = {
@@ -209,10 +224,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
             delattr(self, name)
         self._white = None
         if _is_path(X):
-            columns = {"image_column": config.data.image_column, "label_column": config.data.label_column}
-            data = read_dataset(
-                os.fspath(X), **columns, allow_outside=config.data.allow_outside, max_classes=config.data.max_classes
-            )
+            data = read_configured(config.data, os.fspath(X))
             own = data.train.labels
             return (
                 data.train,
@@ -257,32 +269,30 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         self.label_issues_ = table
 
     @torch.no_grad()
-    def _outputs(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Representations (N, D) and class probabilities (N, K).
+    def _outputs(self, X: Any, *, learned: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Representations (N, D) and class probabilities (N, K); of a path those of the split `learned` from, if asked.
 
         Feature vectors are looked at in double precision, so that no answer depends on which others are asked for.
         """
         check_is_fitted(self)
+        settings = self._data_settings
         if _is_path(X):
-            given = self.settings or {}
-            split = read_dataset(
-                os.fspath(X),
-                image_column=given.get("data.image_column"),
-                allow_outside=given.get("data.allow_outside", False),
-                max_classes=given.get("data.max_classes"),
-            ).train
+            data = read_configured(settings.model_copy(update={"label_column": None}), os.fspath(X))
+            split = data.train if learned else split_to_predict(data)
         else:
             split = self._split(_as_array(X), reset=False)
         net, views, _, shape, temperature = self._model
-        loaded = load_like(split, shape)
+        workers = number_of_workers(settings.workers)
+        loaded = load_like(split, shape, memory_limit=settings.memory_limit_mb * 2**20, workers=workers)
         if loaded.broken:
             name, reason = loaded.broken[0]
             raise InputError(f"{len(loaded.broken)} of {len(split)} images cannot be decoded, such as {name}: {reason}")
         device, is_features = choose_device(self.device), len(shape) == 1
         net = copy.deepcopy(net).to(device, torch.float64 if is_features else torch.float32)
-        unlabelled = np.zeros(len(split), dtype=np.int64)
+        no_labels, size = np.zeros(len(split), dtype=np.int64), min(256, len(split))
+        batches = Batches(loaded.images, no_labels, batch_size=size, device=device, workers=workers)
         embeddings, probabilities = [], []
-        for batch in Batches(loaded.images, unlabelled, batch_size=min(256, len(split)), device=device).in_order():
+        for batch in batches.in_order():
             out = net(views.plain(batch.images.double() if is_features else batch.images))
             embeddings.append(out.embeddings.double().cpu())
             probabilities.append(calibrated(out.logits.double(), temperature).cpu())
@@ -292,8 +302,8 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
 def find_label_issues(X: Any, y: Any = None, **parameters: Any) -> pd.DataFrame:
     """What is thought of each label: `TwinClassifier(**parameters).find_label_issues(X, y)`.
 
-    One row a sample, in the order of X; `is_label_issue`, `label_quality`, `given_label` and `predicted_label` mean
-    what they mean in cleanlab.
+    One row a sample that can be decoded, in the order of X, as the column `index` counts them; `is_label_issue`,
+    `label_quality`, `given_label` and `predicted_label` mean what they mean in cleanlab.
     """
     return TwinClassifier(**parameters).find_label_issues(X, y)
 

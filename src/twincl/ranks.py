@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from twincl.errors import InputError, TrainingError
+from twincl.errors import InputError, TrainingError, first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -170,7 +170,7 @@ def join(device_type: str) -> Iterator[Ranks]:
         TrainingError: another rank has gone while this one waited for it.
     """
     world = _number("WORLD_SIZE", 1)
-    if world == 1 or "RANK" not in os.environ:
+    if not launched():
         yield ALONE
         return
     import torch
@@ -199,7 +199,7 @@ def join(device_type: str) -> Iterator[Ranks]:
             "cpu:gloo,cuda:nccl" if cuda else "gloo", store=fresh, rank=launched_rank(), world_size=world
         )
     except (ValueError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise InputError(f"the {world} processes of this training cannot find each other ({reason})") from error
     try:
         yield Ranks(launched_rank(), world)
@@ -225,9 +225,14 @@ def _starts() -> int:
     return _number("TORCHELASTIC_RESTART_COUNT", 0)
 
 
+def launched() -> bool:
+    """Whether this process was started as one of several, by torchrun or `--devices`."""
+    return "RANK" in os.environ and _number("WORLD_SIZE", 1) > 1
+
+
 def launched_rank() -> int:
     """The number this process was started with, 0 if it was started alone."""
-    return _number("RANK", 0)
+    return _number("RANK", 0) if launched() else 0
 
 
 def _number(name: str, default: int) -> int:

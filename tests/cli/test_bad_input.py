@@ -186,7 +186,7 @@ def test_label_files_that_leave_a_choice(refused, photos, tmp_path):
         (["--method", "tlc"], "unknown method 'tlc': did you mean 'tcl'?"),
         (["--model", "smal"], "unknown encoder 'smal': did you mean 'small'?"),
         (["--model", "timm:no_such_model"], "timm"),
-        (["--augment", "natrual"], "augment.name cannot be used: Input should be 'natural', 'symbols' or 'features'"),
+        (["--augment", "natrual"], "augment.name cannot be used: it should be 'natural', 'symbols' or 'features'"),
         (["--noise", "simmetric", "--noise-rate", "0.5"], "noise.type cannot be used"),
         (["--noise", "symmetric", "--noise-rate", "1.5"], "the value 1.5 of noise.rate cannot be used"),
         (["--noise-rate", "0.5"], "needs a type of noise"),

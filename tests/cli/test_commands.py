@@ -48,10 +48,11 @@ def test_help_lists_the_commands(twincl):
         assert (outcome.code, outcome.err) == (0, "")
         listed = outcome.out.partition("Commands:")[2].partition("Start with:")[0].splitlines()
         assert [line.split()[0] for line in listed if line.strip()] == [
-            *("clean", "train", "finetune", "demo", "noise"),
-            *("evaluate", "predict", "embed", "issues", "report", "correct", "export"),
+            *("demo", "clean", "issues", "report", "correct", "export"),
+            *("train", "finetune", "predict", "evaluate", "embed", "noise"),
             *("settings", "doctor"),
         ]
+        assert not any(line.endswith("...") for line in listed), "a summary that is cut off teaches nothing"
     assert outcome.out.startswith("Usage: ")
 
 

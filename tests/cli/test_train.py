@@ -4,6 +4,7 @@ import gzip
 import json
 import pickle
 import re
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,20 @@ def test_folder(train, photos, colours):
     )
     assert json.loads((run / "model.json").read_text())["classes"] == list(colours)
     assert (summary_of(run)["num_train"], summary_of(run)["num_test"]) == (29, 7)
+
+
+def test_splits_that_are_not_used_are_named(twincl, picture_folder, tmp_path):
+    for seed, split in enumerate(("train", "val", "test")):
+        picture_folder(tmp_path / "data" / split, per_class=4, seed=seed)
+    options = ("--epochs", 1, "--batch-size", 8, "--no-amp")
+    said = twincl("train", tmp_path / "data", "--output", tmp_path / "one", *options).out
+    assert "the split 'val' is neither learned from nor tested on" in said
+    shutil.rmtree(tmp_path / "data" / "val")
+    for folder in list((tmp_path / "data" / "test").iterdir())[1:]:
+        shutil.rmtree(folder)
+    next((tmp_path / "data" / "test").iterdir()).rename(tmp_path / "data" / "test" / "unknown")
+    said = twincl("train", tmp_path / "data", "--output", tmp_path / "two", *options).out
+    assert "the test images have no labels, so nothing is tested on them" in said
 
 
 @pytest.mark.parametrize("held", ["val", "test", "Validation"])

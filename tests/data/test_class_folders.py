@@ -32,6 +32,7 @@ def test_split_folders(tmp_path, folders, test):
     assert data.train.names == [f"{folders[0]}/cat/1.png"]
     assert data.test.names == [f"{test}/cat/1.png"]
     assert data.test.labels.tolist() == ["cat"]
+    assert data.unused == (("val",) if len(folders) > 2 else ())
 
 
 def test_one_split_alone(tmp_path):

@@ -1,10 +1,15 @@
+import threading
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 from picture import noise, png, save
 
+from twincl.data import images as images_module
 from twincl.data.dataset import RawSplit
-from twincl.data.images import FileImages, MemoryImages, load_images
+from twincl.data.decode import BrokenImage, decode
+from twincl.data.images import FileImages, MemoryImages, attempt_each, load_images, load_like
 from twincl.errors import InputError
 
 
@@ -55,6 +60,87 @@ def test_streaming_equals_memory(tmp_path, workers):
     index = np.array([128, 5, 4, 0])
     assert torch.equal(memory.images.batch(index), stream.images.batch(index))
     assert memory.broken == stream.broken == [("name 5", "not an image of a known format")]
+
+
+@pytest.mark.parametrize("shape", [None, (3, 9, 9)])
+@pytest.mark.parametrize("memory_limit", [0, 2**30])
+def test_any_number_of_threads_gives_the_same(shape, memory_limit):
+    sources = [png((10, 10), seed=row) for row in range(150)]
+    damaged = (0, 7, 8, 63, 64, 149)
+    for row in damaged:
+        sources[row] = sources[row][: 2 * row]
+
+    def found(workers):
+        bar = []
+        options = {"memory_limit": memory_limit, "workers": workers, "progress": lambda rows: map(tick(bar), rows)}
+        loaded = load_like(split(sources), shape, **options) if shape else load(sources, **options)
+        return loaded.images.batch(np.arange(len(loaded.kept))), loaded.kept.tolist(), loaded.broken, bar
+
+    def tick(bar):
+        return lambda row: bar.append(row) or row
+
+    alone, many = found(0), found(4)
+    assert torch.equal(alone[0], many[0])
+    assert alone[1:] == many[1:]
+    assert [name for name, _ in alone[2]] == [f"name {row}" for row in damaged]
+    assert alone[3] == list(range(150))
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_as_many_threads_decode_as_are_asked_for(monkeypatch, meeting, threads):
+    sources = [png(seed=row) for row in range(60)]
+    loaders = partial(load, sources, 8, 3), partial(load_like, split(sources), (3, 8, 8))
+    for loader in loaders:
+        met = meeting(decode, threads)
+        monkeypatch.setattr(images_module, "decode", met)
+        loader(workers=threads)
+        assert len(met.seen) == threads
+        assert "MainThread" not in met.seen
+    met = meeting(decode, 1)
+    monkeypatch.setattr(images_module, "decode", met)
+    for loader in loaders:
+        loader(workers=0)
+        loader()
+    assert met.seen == {"MainThread"}
+
+
+@pytest.mark.parametrize("workers", [0, 3])
+def test_each_is_attempted_in_order(workers):
+    def work(row):
+        if row % 5 == 2:
+            raise BrokenImage(f"at {row}")
+        return row
+
+    found = [str(one) if isinstance(one, BrokenImage) else one for one in attempt_each(work, 333, workers)]
+    assert found == [f"at {row}" if row % 5 == 2 else row for row in range(333)]
+    assert list(attempt_each(work, 0, workers)) == []
+
+    def fail(row):
+        if row == 100:
+            raise ZeroDivisionError
+        return row
+
+    attempts = attempt_each(fail, 200, workers)
+    assert [next(attempts) for _ in range(96)] == list(range(96))
+    with pytest.raises(ZeroDivisionError):
+        list(attempts)
+
+
+def test_threads_are_not_far_ahead_and_stop_with_the_one_that_asks():
+    begun = []
+    attempts = attempt_each(lambda row: begun.append(row), 100_000, 2)
+    next(attempts)
+    attempts.close()
+    assert len(begun) < 1000
+
+    def interrupt(rows):
+        yield 0
+        raise KeyboardInterrupt
+
+    threads = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        load([png()] * 5000, 8, 3, workers=2, progress=interrupt)
+    assert threading.active_count() == threads
 
 
 def test_broken_images_are_left_out_and_named():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from twincl.errors import InputError
-from twincl.ranks import ALONE, Ranks, join, launched_rank, restarted
+from twincl.ranks import ALONE, Ranks, join, launched, launched_rank, restarted
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 5])
@@ -147,11 +147,13 @@ def environment(monkeypatch):
     return become
 
 
-@pytest.mark.parametrize("variables", [{}, {"RANK": "0", "WORLD_SIZE": "1"}, {"WORLD_SIZE": "4"}])
+@pytest.mark.parametrize("variables", [{}, {"RANK": "0", "WORLD_SIZE": "1"}, {"WORLD_SIZE": "4"}, {"RANK": "1"}])
 def test_without_others_one_is_alone(environment, variables):
     environment(**variables)
     with join("cuda") as ranks:
         assert ranks is ALONE
+    assert not launched()
+    assert launched_rank() == 0, "who is alone writes the results"
     assert not torch.distributed.is_initialized()
 
 
@@ -180,8 +182,8 @@ def test_a_process_without_a_gpu_is_refused(environment):
 def test_what_the_launcher_says(environment):
     environment()
     assert (launched_rank(), restarted()) == (0, False)
-    environment(RANK="3", TORCHELASTIC_RESTART_COUNT="0")
-    assert (launched_rank(), restarted()) == (3, False)
+    environment(RANK="3", WORLD_SIZE="4", TORCHELASTIC_RESTART_COUNT="0")
+    assert (launched(), launched_rank(), restarted()) == (True, 3, False)
     environment(TORCHELASTIC_RESTART_COUNT="2")
     assert restarted()
 

@@ -11,6 +11,8 @@ import torch
 import twincl
 from twincl import TwinClassifier, find_label_issues
 from twincl.config import build_config
+from twincl.data import images
+from twincl.data.decode import decode
 from twincl.errors import InputError
 from twincl.runs.train import train
 
@@ -167,6 +169,63 @@ def test_a_path_with_its_own_labels_or_others(photos, colours):
         twin.fit(photos, others[:-1])
 
 
+def test_a_path_with_a_test_split_is_predicted_as_the_command_does(picture_folder, tmp_path):
+    for name, count in (("train", 8), ("test", 3)):
+        picture_folder(tmp_path / "data" / name, per_class=count, seed=count)
+    twin = TwinClassifier(epochs=1, random_state=0)
+    learned = twin.fit_transform(tmp_path / "data")
+    assert len(learned) == len(twin.label_issues_) == 24
+    assert np.array_equal(learned, twin.transform(tmp_path / "data" / "train"))
+    said = twin.predict_proba(tmp_path / "data")
+    assert len(said) == len(twin.predict(tmp_path / "data")) == len(twin.transform(tmp_path / "data")) == 9
+    assert np.array_equal(said, twin.predict_proba(tmp_path / "data" / "test"))
+
+
+def test_a_path_is_read_as_fit_was_told(photos, tmp_path):
+    names = [path.relative_to(photos).as_posix() for path in sorted(photos.rglob("*.png"))]
+    table = pd.DataFrame(
+        {"where": [str(photos / name) for name in names], "kind": [name.split("/")[0] for name in names]}
+    )
+    table.to_csv(tmp_path / "known.csv", index=False)
+    table[["where"]].to_csv(tmp_path / "new.csv", index=False)
+    columns = {"image_column": "where", "label_column": "kind"}
+    twin = TwinClassifier(epochs=1, random_state=0, settings={"data": {**columns, "allow_outside": True}})
+    twin.fit(tmp_path / "known.csv")
+    twin.set_params(settings={"data.image_column": "other", "data.max_classes": "none"})
+    assert len(twin.predict(tmp_path / "new.csv")) == 36
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_images_of_a_path_are_decoded_by_as_many_threads_as_asked_for(photos, monkeypatch, meeting, workers):
+    twin = TwinClassifier(epochs=1, random_state=0, settings={"data.workers": workers})
+    for call in (twin.fit, twin.predict):
+        met = meeting(decode, max(workers, 1))
+        monkeypatch.setattr(images, "decode", met)
+        call(photos)
+        assert len(met.seen) == max(workers, 1)
+        assert ("MainThread" in met.seen) == (workers == 0)
+
+
+def test_images_of_a_path_are_decoded_by_a_thread_a_core(photos, monkeypatch, meeting):
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    twin = TwinClassifier(epochs=1, random_state=0).fit(photos)
+    met = meeting(decode, 3)
+    monkeypatch.setattr(images, "decode", met)
+    twin.predict(photos)
+    assert len(met.seen) == 3
+
+
+def test_images_beyond_the_memory_limit_are_predicted_alike(picture_folder, tmp_path):
+    data = picture_folder(tmp_path / "data", per_class=30, size=64)
+    settings = {"data.memory_limit_mb": 1, "data.workers": 1, "augment.mean": (0.5,) * 3, "augment.std": (0.2,) * 3}
+    twins = [
+        TwinClassifier(epochs=1, random_state=0, settings=given)
+        for given in (settings, settings | {"data.memory_limit_mb": 99})
+    ]
+    streamed, held = (twin.fit(data).predict_proba(data) for twin in twins)
+    assert np.array_equal(streamed, held)
+
+
 def test_features_at_a_path(blobs, tmp_path):
     table = pd.DataFrame(blobs.X, columns=list("abcd"))
     np.save(tmp_path / "x.npy", blobs.X.astype(np.float32))
@@ -185,7 +244,10 @@ def test_images_that_do_not_decode(picture_folder, tmp_path):
     twin = TwinClassifier(epochs=1)
     with pytest.warns(UserWarning, match=r"1 images cannot be decoded and are left out, such as blue/02\.png"):
         twin.fit(folder)
-    assert twin.label_issues_["index"].tolist() == [row for row in range(15) if row != 2]
+    rows = [row for row in range(15) if row != 2]
+    assert twin.label_issues_["index"].tolist() == rows
+    assert twin.label_issues_["suggested_label"].tolist() == twin.suggested_labels_.tolist()
+    assert len(twin.label_quality_) == len(twin.clean_probability_) == len(rows)
     with pytest.raises(InputError, match=r"1 of 15 images cannot be decoded, such as blue/02\.png"):
         twin.predict(folder)
 
@@ -199,6 +261,10 @@ def test_images_that_do_not_decode(picture_folder, tmp_path):
         ({"settings": {"tcl.taux": 1}}, "unknown setting 'tcl.taux'"),
         ({"settings": {"noise.rate": 0.1}}, "'noise.rate' is not for an estimator: change y before fit"),
         ({"settings": {"seed": 1}}, "pass random_state"),
+        ({"settings": {"noise": {"rate": 0.1}}}, "'noise.rate' is not for an estimator: change y before fit"),
+        ({"settings": {"data": {"holdout": 0.5}}}, "'data.holdout' is not for an estimator: fit learns from all"),
+        ({"settings": {"tcl": {"taux": 1}}}, "unknown setting 'tcl.taux'"),
+        ({"settings": {"noise": None}}, "'noise' is a section of settings"),
         ({"epochs": 0}, "optim.epochs"),
         ({"method": "magic"}, "unknown method 'magic'"),
         ({"preset": "magic"}, "unknown preset 'magic'"),
@@ -213,6 +279,11 @@ def test_parameters_that_cannot_be_used(blobs, parameters, message):
     with pytest.raises(ValueError, match=message) as error:
         TwinClassifier(**parameters).fit(blobs.X, blobs.given)
     assert "device" in parameters or "--" not in str(error.value), "there are no flags here"
+
+
+def test_settings_in_a_section_count(blobs):
+    twins = [TwinClassifier(epochs=1, random_state=0, settings=given) for given in ({}, {"model": {"feat_dim": 7}})]
+    assert [twin.fit_transform(blobs.X, blobs.given).shape[1] for twin in twins] == [128, 7]
 
 
 def test_what_was_left_open_is_chosen(blobs):

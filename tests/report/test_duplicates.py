@@ -26,7 +26,8 @@ def saved_again(pixels: np.ndarray, quality: int = 70) -> np.ndarray:
 def groups(samples, labels, embeddings=None):
     count = len(samples)
     embeddings = np.ones((count, 1), dtype=np.float32) if embeddings is None else embeddings
-    return conflicting_duplicates(samples, np.asarray(labels), embeddings)
+    prints = [None if sample is None else fingerprint(sample) for sample in samples]
+    return conflicting_duplicates(prints, np.asarray(labels), embeddings)
 
 
 hashes = st.integers(0, 2**64 - 1)

@@ -1,6 +1,7 @@
 """The report as it is written into a run folder."""
 
 import base64
+import json
 import re
 from html.parser import HTMLParser
 
@@ -11,8 +12,9 @@ from PIL import Image
 from twincl.data.read import read_dataset
 from twincl.errors import InputError
 from twincl.results.finished import load_run
-from twincl.results.folder import write_issues
+from twincl.results.folder import SUMMARY, write_issues
 from twincl.runs import report as report_module
+from twincl.runs.pictures import Pictures
 from twincl.runs.report import write_report
 
 VOID = {"meta", "img"}
@@ -102,6 +104,15 @@ def test_the_share_wrong_is_what_is_expected_and_at_least_what_is_suspect(photo_
     assert f"estimated share wrong{shown} %" in read(photo_run).text
 
 
+def test_what_looked_wrong_about_the_training_stands_above_its_outcome(photo_run):
+    assert "Read what follows with care" not in read(photo_run).text
+    summary = json.loads((photo_run / SUMMARY).read_text())
+    (photo_run / SUMMARY).write_text(json.dumps(summary | {"warnings": ["the model has collapsed; try <more> epochs"]}))
+    text = read(photo_run, force=True).text
+    sentence = "Read what follows with care: the model has collapsed; try <more> epochs."
+    assert text.index(sentence) < text.index("estimated share wrong")
+
+
 def test_truth_has_a_box_of_its_own(tmp_path, make_run):
     labels = np.arange(40) % 4
     run = make_run(tmp_path / "run", "digits", list(map(str, range(40))), labels, labels, "0123", truth=True)
@@ -161,6 +172,34 @@ def test_conflicting_duplicates_are_shown_with_their_labels(tmp_path, make_run, 
     assert "1 image occurs more than once" in page.text
     assert "identical a 3 c 20" in page.text
     assert len(bars) == 1
+
+
+@pytest.mark.parametrize("kind", ["files", "arrays"])
+def test_duplicates_are_looked_for_by_several_threads_with_the_same_result(
+    tmp_path, make_run, pictures, picture_folder, monkeypatch, meeting, kind
+):
+    if kind == "files":
+        data = picture_folder(tmp_path / "data", per_class=20)
+        for copy, broken in (("red/03.png", "red/11.png"), ("green/07.png", "blue/00.png")):
+            (data / copy).write_bytes((data / "blue" / "05.png").read_bytes())
+            (data / broken).write_bytes(b"broken")
+        names, labels = read_dataset(str(data)).train.names, np.repeat(np.arange(3), 20)
+    else:
+        pixels, labels = pictures(60)
+        pixels[20] = pixels[3]
+        data, names = tmp_path / "data.npz", list(map(str, range(60)))
+        np.savez(data, x=pixels, y=labels)
+    run = make_run(tmp_path / "run", data, names, labels, labels, ("a", "b", "c"))
+    pages, sample = [], Pictures.sample
+    for threads in (1, 3):
+        met = meeting(sample, threads)
+        monkeypatch.setattr(Pictures, "sample", lambda self, row, met=met: met(self, row))
+        monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
+        pages.append(read(run, force=True).text)
+        assert len(met.seen) == threads
+        assert "MainThread" not in met.seen
+    assert pages[0] == pages[1]
+    assert "1 image occurs more than once" in pages[0]
 
 
 def test_too_many_images_are_not_compared(photo_run, monkeypatch):

@@ -10,6 +10,12 @@ GIVEN = np.arange(100) % 2
 BOTH = np.where(GIVEN == 1, 0.9, 0.1)
 
 
+def test_too_few_labels_to_judge():
+    found = symptoms(GIVEN[:9], GIVEN[:9], BOTH[:9], CLASSES)
+    assert found["too_few"] == "9 labels are too few to judge, at least 10 are needed: all are taken for right"
+    assert "too_few" not in symptoms(GIVEN[:10], GIVEN[:10], BOTH[:10], CLASSES)
+
+
 def test_nothing_to_say():
     assert symptoms(GIVEN, GIVEN, BOTH, CLASSES) == {}
 

@@ -10,7 +10,7 @@ from twincl.cli import trained, training
 app = typer.Typer(
     name="twincl",
     help="Train image classifiers on labels nobody trusts; find and fix the wrong ones.",
-    epilog="Start with: twincl demo --output runs/demo",
+    epilog="Start with: twincl demo. Then, on your own images: twincl clean photos/ --output runs/photos",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -40,7 +40,9 @@ def settings(
         str, typer.Option(help="default, paper, official, official-4gpu, official-c100, webvision, clothing1m.")
     ] = "default",
 ) -> None:
-    """Print every setting of a preset as YAML, with its meaning: the names for --set, and a start for --config.
+    """Print every setting with its meaning.
+
+    The YAML that is printed has the names for --set, and is a start for --config.
 
     \b
     Examples:
@@ -53,7 +55,10 @@ def settings(
 
 
 def doctor() -> None:
-    """Show versions, device, threads, precision and which extras work."""
+    """Show what this machine can do.
+
+    That is versions, device, threads, precision and which extras work.
+    """
     from twincl.runs.doctor import examine
 
     for name, value in examine().items():
@@ -61,18 +66,18 @@ def doctor() -> None:
 
 
 COMMANDS = (
-    training.clean,
-    training.train,
-    training.finetune,
     training.demo,
-    training.noise,
-    trained.evaluate,
-    trained.predict,
-    trained.embed,
+    training.clean,
     trained.issues,
     trained.report,
     trained.correct,
     trained.export,
+    training.train,
+    training.finetune,
+    trained.predict,
+    trained.evaluate,
+    trained.embed,
+    training.noise,
     settings,
     doctor,
 )

@@ -11,7 +11,7 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="Image folder (class/x.jpg or train|test/class/x.jpg), CSV or TSV, parquet file or folder, .npz, "
+        help="Image folder (class/x.jpg or train|val|test/class/x.jpg), CSV or TSV, parquet file or folder, .npz, "
         "folder of CIFAR, IDX, WebVision or Clothing1M, embeddings (.npy, .npz or parquet, one row each), folder with "
         "metadata.csv or .jsonl, or the word digits.",
     ),
@@ -43,13 +43,14 @@ RelabelAbove = Annotated[
     float, typer.Option(min=0, max=1, help="Take a suggested label when it is this likely to be right.")
 ]
 DropBelow = Annotated[
-    float, typer.Option(min=0, max=1, help="Drop a suspect without such a suggestion when its label is less likely.")
+    float,
+    typer.Option(min=0, max=1, help="Drop an issue that is not relabelled when its label is less likely than this."),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished training.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Run folder to create.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run left there.")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...  [default: auto]")]
-Seed = Annotated[int | None, typer.Option(help="Same seed, same numbers.  [default: 0]")]
+Seed = Annotated[int | None, typer.Option(help="Same seed, machine and threads: same numbers.  [default: 0]")]
 ImageColumn = Annotated[
     str | None, typer.Option(help="Column with image paths.  [default: file_name, path, image or another usual name]")
 ]
@@ -73,11 +74,15 @@ NOISES = (
     "symmetric (redrawn over all classes: 0.5 of ten makes 45 % wrong), asymmetric (CIFAR's usual confusions), pair "
     "(taken for the next class), matrix (--set noise.matrix=FILE), instance (by how the image looks)."
 )
-NoiseType = Annotated[str | None, typer.Option("--noise", help=f"Simulate noise on the training labels: {NOISES}")]
+NoiseType = Annotated[
+    str | None, typer.Option("--noise", help=f"For experiments: simulate noise on the training labels: {NOISES}")
+]
 NoiseRate = Annotated[
     float | None, typer.Option(help="Share of labels to disturb, 0 to 1; all noise but matrix needs it.")
 ]
-Split = Annotated[str | None, typer.Option(help="train, val or test.  [default: test where there is one]")]
+Split = Annotated[
+    str | None, typer.Option(help="train, val or test.  [default: test, else val, where there is one; else all]")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,14 +97,16 @@ TRAINING: dict[str, tuple[str, Any]] = {  # flag of a training -> its setting, a
         "method",
         Annotated[
             str | None,
-            typer.Option(help="tcl; or to compare: cross-entropy, mixup, baseline (of the paper).  [default: tcl]"),
+            typer.Option(help="tcl; only to compare: cross-entropy, mixup, baseline (of the paper).  [default: tcl]"),
         ],
     ),
     "contrast": (
         "tcl.contrast",
         Annotated[
             str | None,
-            typer.Option(help="simclr (with the batch) or moco (with a queue of 4,096).  [default: simclr]"),
+            typer.Option(
+                help="Images are contrasted with the batch (simclr) or a queue of 4,096 (moco).  [default: simclr]"
+            ),
         ],
     ),
     "model": (

@@ -22,7 +22,9 @@ def evaluate(
     device: opt.Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Accuracy of a trained RUN on labelled DATA, in all and for each class.
+    """Measure RUN on labels you trust.
+
+    Prints the accuracy overall and for each class.
 
     Example: twincl evaluate runs/photos trusted_photos/
     """
@@ -64,7 +66,9 @@ def predict(
     device: opt.Device = None,
     force: opt.Force = False,
 ) -> None:
-    """Label DATA with a trained RUN: CSV with file, predicted_label, confidence.
+    """Label new images with RUN.
+
+    The result is a CSV table with file, predicted_label, confidence.
 
     Example: twincl predict runs/photos new_photos/ --output labels.csv
     """
@@ -108,10 +112,17 @@ def embed(
     device: opt.Device = None,
     force: opt.Force = False,
 ) -> None:
-    """Turn the images of DATA, of its training split if it has splits, into feature vectors of a pretrained network.
+    """Turn images into vectors of a pretrained network.
 
-    Then: twincl clean embeddings.parquet --output RUN, which takes minutes where images take hours.
-    """
+    Of data with splits those of the training split. Learning from the vectors is much quicker than from images, and
+    starts from what the network knows already.
+
+    \b
+    Examples:
+      twincl embed photos/ --model timm:resnet50 --output photos.parquet
+      twincl embed photos/ --model resnet50 --weights resnet50.pth --output photos.parquet
+      twincl clean photos.parquet --output runs/photos
+    """  # noqa: D301
     from twincl.cli.terminal import Terminal
     from twincl.runs.embed import embed as run
 
@@ -142,7 +153,9 @@ def issues(
     ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Print the worst labels of a finished RUN: the file, its label, what it should be, how sure that is.
+    """Print the worst labels of RUN.
+
+    Of each the file, its label, what it should be, and how sure that is.
 
     Example: twincl issues runs/photos --class cat --min-confidence 0.9
     """
@@ -157,7 +170,10 @@ def issues(
 
 
 def report(run: opt.Run, force: opt.Force = False) -> None:
-    """Write RUN/report.html (one file, works offline) and the figures in it as PNG files."""
+    """Write report.html and its figures again.
+
+    The page RUN/report.html is one file that works offline; its figures are in RUN/figures as PNG, too.
+    """
     from twincl.cli.terminal import Terminal
     from twincl.runs.report import write_report
 
@@ -170,8 +186,9 @@ def correct(
     drop_below: opt.DropBelow = 0.2,
     force: opt.Force = False,
 ) -> None:
-    """Write RUN/corrected_labels.csv: file, given, corrected, action (keep, relabel, drop), confidence.
+    """Write corrected_labels.csv by limits of your own.
 
+    Its columns are file, given, corrected, action (keep, relabel, drop) and confidence.
     A label that is no issue is kept. An issue is relabelled where the suggestion is at least --relabel-above likely
     to be right; otherwise dropped where the given label is less than --drop-below likely to be right; otherwise kept.
 
@@ -188,8 +205,12 @@ def export(
     run: opt.Run,
     output: Annotated[Path, typer.Option("--output", "-o", help="File or new folder to write.")],
     format_: Annotated[str, typer.Option("--format", "-f", help="One of the formats above.")],
-    relabel_above: Annotated[float | None, typer.Option(help="As in correct.  [default: 0.8]")] = None,
-    drop_below: Annotated[float | None, typer.Option(help="As in correct.  [default: 0.2]")] = None,
+    relabel_above: Annotated[
+        float | None, typer.Option(help="Take a suggested label this likely to be right.  [default: 0.8]")
+    ] = None,
+    drop_below: Annotated[
+        float | None, typer.Option(help="Drop other issues whose label is less likely.  [default: 0.2]")
+    ] = None,
     data: Annotated[
         str | None, typer.Option(help="Where the data lie now, if no longer where they were trained on.")
     ] = None,
@@ -202,7 +223,7 @@ def export(
     ] = None,
     force: opt.Force = False,
 ) -> None:
-    """Write the corrected data set, or the trained model, of a finished RUN for another tool.
+    """Write corrected data, or the model, for other tools.
 
     Labels are corrected by the rule of `twincl correct` with the thresholds given here: RUN/corrected_labels.csv is not
     read, so repeat them if you chose others there. The original data are never touched.

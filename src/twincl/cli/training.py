@@ -1,6 +1,5 @@
 """Commands that train, and that make noisy labels to train on."""
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twincl.cli import options as opt
-from twincl.ranks import launched_rank
+from twincl.ranks import launched, launched_rank
 
 if TYPE_CHECKING:
     from twincl.config import Config
@@ -30,11 +29,12 @@ def clean(
     set_: opt.Set = None,
     **flags: Any,
 ) -> None:
-    """Find and fix the wrong labels of DATA: train on all of it, then report, corrections and the worst labels.
+    """Find and fix the wrong labels of DATA.
 
-    RUN then holds report.html to look at, label_issues.csv (every label, the most suspect first),
-    corrected_labels.csv and the trained model. Nothing is held out unless --holdout asks for it; a test split of DATA
-    is only tested on.
+    Trains on all of it and prints the worst labels. The folder --output then holds report.html to look at,
+    label_issues.csv (every label, the most suspect first), corrected_labels.csv and the trained model. Nothing is held
+    out unless --holdout asks for it, whatever a --config file says. Of data with splits train/ is learned from and
+    judged; test/, or else val/, is only tested on. What you leave open depends on the data; config.yaml records it.
 
     \b
     Examples:
@@ -79,10 +79,12 @@ def train(
     set_: opt.Set = None,
     **flags: Any,
 ) -> None:
-    """Train a classifier on DATA and judge every label that is not a test split's.
+    """Train a classifier on DATA and judge its labels.
 
-    RUN then holds label_issues.csv (the most suspect label first), the model, metrics and a summary.
-    Without test data a fifth is held out for testing.
+    The folder --output then holds label_issues.csv (the most suspect label first), the model, metrics and a summary.
+    Without test data a fifth is held out for testing: its labels may be wrong, too, so the accuracy on it is a rough
+    guide, and twincl evaluate on labels you trust a better one. What you leave open depends on the data; config.yaml
+    records it.
 
     \b
     Examples:
@@ -109,7 +111,7 @@ def finetune(
         bool,
         typer.Option(
             "--relabel",
-            help="Learn from all data, with another label where the mixture is sure of one.",
+            help="Learn from all data, with another label where the run is sure of one.",
         ),
     ] = False,
     new_classifier: Annotated[bool, typer.Option("--new-classifier", help="Learn the classifier anew.")] = False,
@@ -120,8 +122,9 @@ def finetune(
     force: opt.Force = False,
     set_: opt.Set = None,
 ) -> None:
-    """TCL+: go on from a finished RUN, learning with mixup from the labels that it judges clean.
+    """Train on from RUN with the labels it judges clean (TCL+).
 
+    It learns with mixup, at a small rate, as the paper's second stage does, which it reports for noise up to 50 %.
     Clean is a label whose probability of being right, by the run's last E-step, is above finetune.threshold (0.5). The
     new folder holds all that a training leaves; every label is judged anew.
 
@@ -154,7 +157,7 @@ def _train(config: "Config", output: Path, *, force: bool, resume: bool, checkpo
 
 def _start_ranks(devices: int, context: typer.Context) -> None:
     """Where several devices are asked for, run the same command once on each and end as they end."""
-    if devices > 1 and "RANK" not in os.environ:
+    if devices > 1 and not launched():
         from twincl.cli.launch import launch
 
         sys.exit(launch(devices, context.obj))
@@ -168,7 +171,10 @@ def demo(
     resume: opt.Resume = False,
     force: opt.Force = False,
 ) -> None:
-    """Learn digits from labels of which half are redrawn at random: TCL beside cross-entropy, a minute on a CPU."""
+    """Try it on digits of which half the labels are redrawn.
+
+    Trains TCL and, beside it, plain cross-entropy: about a minute on two CPU cores.
+    """
     from twincl.cli.terminal import Terminal, table
     from twincl.runs.demo import demo as run
 
@@ -207,7 +213,7 @@ def noise(
     force: opt.Force = False,
     set_: opt.Set = None,
 ) -> None:
-    """Write a copy of DATA's training labels with simulated noise.
+    """Write labels of DATA with simulated noise.
 
     Use it with: twincl train DATA --labels noisy.csv --true-labels noisy.csv:true_label
     """

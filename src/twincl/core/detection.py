@@ -19,7 +19,7 @@ from twincl.core.spread import evenly_ranked
 Floats = NDArray[np.float64]
 
 MIN_SAMPLES = 10  # fewer scores than this say nothing about two components
-FIT_SAMPLES = 100_000  # five parameters are fitted to so many quantiles as well as to all scores
+FIT_SAMPLES = 100_000  # so many quantiles stand for all scores: five parameters are fitted as accurately
 
 
 class FitLimits(NamedTuple):
@@ -54,7 +54,8 @@ def clean_probability(
     """Eq. 8: posterior of the component with the higher mean, for each of the N scores.
 
     `prior` (N,) is the share of clean labels among those like each of them; None, as in the paper: one for all, fitted
-    with the components. Where it was found by what the scores are of, evidence counts twice: w is then a weight.
+    with the components. A prior that was found by looking at the same scores counts their evidence twice; the answer is
+    then a weight to learn by, not a probability to believe.
 
     Two unequal Gaussians give the far side of the narrow one to the broad one, so that the highest scores
     can come out as wrong. `monotone` evaluates the posterior with scores clipped to the interval between

@@ -94,7 +94,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Posteriors:
-    """Eq. 5 of N samples as an array (N, K) whose rows are computed when they are asked for."""
+    """The posterior (Eq. 5, simplified Eq. 6) of N samples: an array (N, K) whose rows are computed when asked for."""
 
     mixture: Mixture
     embeddings: Tensor  # (N, D)

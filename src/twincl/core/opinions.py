@@ -17,7 +17,7 @@ def class_opinions(probabilities: Tensor, places: Tensor, keys: Tensor, labels: 
     """The product of the classifier's probabilities (N, K) and the shares of votes, normalised, (N, K).
 
     `places` (N, D) are where the samples lie, `keys` (M, D) where those lie who may vote, both unit rows; `labels` (M,)
-    is what the latter were given, `own` (N,) which of them each sample is itself, or -1.
+    is what the latter were given. `own` (N,) is each sample's own place among the keys, which has no vote; -1: none.
     """
     classes = probabilities.shape[1]
     k = max(1, min(NEIGHBOURS, len(keys) // (2 * classes)))

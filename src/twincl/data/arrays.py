@@ -54,7 +54,7 @@ def read_arrays(path: Path, *, image_column: str | None = None, label_column: st
     if "train" not in splits:
         raise InputError(
             f"{path} has no array named like x, images or embeddings (arrays: {shown(list(arrays), most=20)}); "
-            "pass its name as the image column."
+            "name the one to use with --image-column."
         )
     return Found(splits)
 

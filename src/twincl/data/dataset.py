@@ -43,3 +43,4 @@ class RawDataset:
     classes: tuple[str, ...] | None  # names of the integer labels 0..K-1 where the format carries them
     augment_hint: str = "natural"  # "symbols" for digits: mirroring them changes their class
     ignored: int = 0  # files passed over because they are hidden, not images or of no known split
+    unused: tuple[str, ...] = ()  # splits that are neither learned from nor tested on

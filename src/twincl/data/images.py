@@ -1,10 +1,11 @@
 """`RawSplit` -> samples of one shape, with the images that do not decode left out and listed."""
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -16,13 +17,24 @@ from twincl.data.label_values import shown
 from twincl.data.stores import FileImages, Images, MemoryFeatures, MemoryImages, describe_shape
 from twincl.errors import InputError
 
-_CHUNK = 64  # images per task: a million single tasks would fill the memory with bookkeeping
+_CHUNK = 8  # images per task: an interrupt waits for no more of them
+_AHEAD = 8  # tasks per thread that are begun before the first is asked for
 _SQUARISH = 1.5  # longest ratio of sides at which small images keep their own size
 _LARGEST_NATIVE = 96  # side that is kept as it is
 
-__all__ = ["FileImages", "Images", "Loaded", "MemoryFeatures", "MemoryImages", "load_images", "load_like"]
+__all__ = [
+    "FileImages",
+    "Images",
+    "Loaded",
+    "MemoryFeatures",
+    "MemoryImages",
+    "attempt_each",
+    "load_images",
+    "load_like",
+]
 
 Header = tuple[str, tuple[int, int]]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ def load_images(
         return Loaded(MemoryImages(convert(raw.pixels, size, channels)), np.arange(len(raw)), [])
     sources = raw.pixels
     if size is None or channels is None:
-        headers = list(_each(lambda row: read_header(sources[row]), len(sources), workers))
+        headers = list(attempt_each(lambda row: read_header(sources[row]), len(sources), workers))
         good = [header for header in headers if not isinstance(header, BrokenImage)]
         if not good:
             raise _all_broken(raw.names, [str(header) for header in headers])
@@ -85,13 +97,13 @@ def load_images(
         if view is not None:
             view[row] = image.transpose(2, 0, 1)
 
-    outcomes = _each(verify, len(sources), workers)
     order: Iterable[int] = range(len(sources))
     reasons = {}
-    for row in progress(order) if progress else order:
-        outcome = next(outcomes)
-        if isinstance(outcome, BrokenImage):
-            reasons[row] = str(outcome)
+    with closing(attempt_each(verify, len(sources), workers)) as outcomes:  # an interrupt leaves nothing to be done
+        for row in progress(order) if progress else order:
+            outcome = next(outcomes)
+            if isinstance(outcome, BrokenImage):
+                reasons[row] = str(outcome)
     if len(reasons) == len(sources):
         raise _all_broken(raw.names, list(reasons.values()))
     kept = np.array([row for row in range(len(sources)) if row not in reasons], dtype=np.int64)
@@ -108,9 +120,12 @@ def load_like(
     shape: tuple[int, ...],
     *,
     memory_limit: int = 2 * 2**30,
+    workers: int = 0,
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> Loaded:
     """Load a split in the shape that other data had: images are brought to it, feature vectors must have it.
+
+    Memory, workers and progress are those of `load_images`.
 
     Raises:
         InputError: the split is of the other kind, or its vectors of another length; or as `load_images`.
@@ -124,27 +139,43 @@ def load_like(
             )
         return load_images(raw, size=None, channels=None)
     channels, size, _ = shape
-    return load_images(raw, size=size, channels=channels, memory_limit=memory_limit, progress=progress)
+    return load_images(raw, size=size, channels=channels, memory_limit=memory_limit, workers=workers, progress=progress)
 
 
-def _each(work: Callable[[int], Any], count: int, workers: int) -> Iterator[Any]:
-    """The result of `work` on 0..count-1 in order, or the `BrokenImage` it raised."""
+def attempt_each(
+    work: Callable[[int], Result], count: int, workers: int
+) -> Generator[Result | BrokenImage, None, None]:
+    """The result of `work` on 0..count-1 in order, or the `BrokenImage` it raised.
 
-    def attempt(row: int) -> Any:
-        try:
-            return work(row)
-        except BrokenImage as error:
-            return error
+    With `workers` it is done by so many threads, not much ahead of what has been asked for, so that few results wait;
+    without, by the calling one. Whatever else `work` raises is raised in its place.
+    """
+
+    def attempt(rows: range) -> list[Result | BrokenImage]:
+        return [_attempt(work, row) for row in rows]
 
     if workers <= 0:
-        yield from map(attempt, range(count))
+        for row in range(count):
+            yield _attempt(work, row)
         return
-    chunks = [range(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
+    ahead: deque[Future[list[Result | BrokenImage]]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
-        yield from chain.from_iterable(pool.map(lambda rows: [attempt(row) for row in rows], chunks))
+        for start in range(0, count, _CHUNK):
+            if len(ahead) == _AHEAD * workers:
+                yield from ahead.popleft().result()
+            ahead.append(pool.submit(attempt, range(start, min(start + _CHUNK, count))))
+        while ahead:
+            yield from ahead.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _attempt(work: Callable[[int], Result], row: int) -> Result | BrokenImage:
+    try:
+        return work(row)
+    except BrokenImage as error:
+        return error
 
 
 def _common_channels(headers: list[Header]) -> int:

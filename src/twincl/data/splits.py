@@ -48,8 +48,12 @@ def choose(found: Found, split: str | None, where: str) -> RawDataset:
         train, test = splits[kind], None
     elif "train" not in splits:
         held = ", ".join(splits)
-        raise InputError(f"{where} has no training split, only {held}; name the split to read, or point to its folder.")
+        raise InputError(
+            f"{where} has no training split, only {held}; point to the folder of that split, or name it with --split "
+            "where there is such an option."
+        )
     else:
         others = [splits[kind] for kind in ("test", "val") if kind in splits]
         train, test = splits["train"], max(others, key=lambda part: part.labels is not None, default=None)
-    return RawDataset(train, test, found.classes, found.augment_hint, found.ignored)
+    unused = tuple(kind for kind, part in splits.items() if part is not train and part is not test)
+    return RawDataset(train, test, found.classes, found.augment_hint, found.ignored, unused)

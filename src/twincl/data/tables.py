@@ -55,7 +55,7 @@ def read_table(
     if image is None:
         raise InputError(
             f"{where} has no column that names the images (columns: {shown(table.names, most=20)}); "
-            "pass the one to use as the image column."
+            "name the one to use with --image-column."
         )
     label = find_column(table.names, label_column, LABEL_COLUMNS, where)
     pixels, names = _features(table, image) if image in table.vectors else _images(table, image, allow_outside)
@@ -125,7 +125,7 @@ def _images(table: Table, column: str, allow_outside: bool) -> tuple[Pixels, lis
     if empty:
         raise InputError(
             f"{len(empty)} rows of {table.path} name no image in the column '{column}' (row {shown(empty)}); "
-            "fill them in, remove the rows, or pass another image column."
+            "fill them in, remove the rows, or name another column with --image-column."
         )
     return _files(table, values, allow_outside)
 
@@ -164,7 +164,7 @@ def _files(table: Table, paths: list[str], allow_outside: bool) -> tuple[list[Pa
         verb = "do" if len(missing) > 1 else "does"
         raise InputError(
             f"{len(missing)} of {len(paths)} image files listed in {table.path} {verb} not exist ({shown(missing)}); "
-            f"correct the paths, which are relative to {base}."
+            f"correct the paths, which are relative to the folder '{base}'."
         )
     return files, [_relative(file, base) for file in files]
 

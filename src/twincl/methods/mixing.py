@@ -11,10 +11,10 @@ def mix_own_rows(
     pool: Tensor,
     parts: Parts,
     *,
-    views: int = 1,
-    alpha: float = 1.0,
-    per_sample: bool = False,
-    dominant: bool = False,
+    views: int,
+    alpha: float,
+    per_sample: bool,
+    dominant: bool,
 ) -> tuple[Mix, Tensor]:
     """Eq. 14 on this rank's rows of so many views (views * b, ...): the plan for the rows of all ranks, own rows mixed.
 

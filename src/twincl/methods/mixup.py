@@ -43,7 +43,7 @@ class Mixup(CrossEntropy):
         """Cross-entropy of the mixed weak views with the labels, or what stands for them, mixed alike."""
         parts, share = self.parts, self.settings.bootstrap
         weak = parts.views.weak(batch.images, parts.generator, parts.ranks)
-        plan, mixed = mix_own_rows(weak, parts, alpha=self.settings.alpha)
+        plan, mixed = mix_own_rows(weak, parts, views=1, alpha=self.settings.alpha, per_sample=False, dominant=False)
         targets = F.one_hot(batch.labels, parts.num_classes).to(weak)
         if share > 0 and epoch >= self.label_epochs:
             targets = bootstrap_targets(targets, targets.new_full((len(targets),), 1 - share), self._chosen(weak))

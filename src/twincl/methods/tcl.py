@@ -57,11 +57,11 @@ class TCLSettings:
     mix_dominant: bool = True  # lambda = max(lambda, 1 - lambda)
     forward_unmixed: bool = False  # also send the un-mixed third view through the network, if only for batch norm
     entropy_views: Literal["strong", "strong+mix"] = "strong+mix"  # predictions that Eq. 11 regularises
-    weight_contrast: Annotated[float, Ge(0)] = 1.0  # of Eq. 13
-    weight_cross: Annotated[float, Ge(0)] = 1.0  # of Eq. 10
-    weight_marginal_entropy: Annotated[float, Ge(0)] = 1.0  # of the first term of Eq. 11
-    weight_mean_entropy: Annotated[float, Ge(0)] = 1.0  # of the second
-    weight_align: Annotated[float, Ge(0)] = 1.0  # of Eq. 15
+    weight_contrast: Annotated[float, Ge(0)] = 1.0  # weight of Eq. 13, contrast
+    weight_cross: Annotated[float, Ge(0)] = 1.0  # weight of Eq. 10, cross-supervision
+    weight_marginal_entropy: Annotated[float, Ge(0)] = 1.0  # weight of the first term of Eq. 11: even classes
+    weight_mean_entropy: Annotated[float, Ge(0)] = 1.0  # weight of the second term of Eq. 11: sure predictions
+    weight_align: Annotated[float, Ge(0)] = 1.0  # weight of Eq. 15, alignment of mixed images
 
     def epochs_on_labels(self, epochs: int) -> int:
         """How many of so many epochs learn from the given labels as they are."""

@@ -7,7 +7,7 @@ representations. Time grows with the number of images, not with the number of pa
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,16 +42,15 @@ class Group(NamedTuple):
 
 
 def conflicting_duplicates(
-    samples: Iterable[Sample | None], labels: NDArray[np.int64], embeddings: NDArray[np.float32]
+    prints: Sequence[Fingerprint | None], labels: NDArray[np.int64], embeddings: NDArray[np.float32]
 ) -> list[Group]:
     """Groups of equal or nearly equal samples whose labels differ, the identical and then the largest first.
 
     Args:
-        samples: N images (H, W, 3) or feature vectors (D,), each looked at once; None for what cannot be read.
+        prints: what `fingerprint` says of N samples; None for what cannot be read.
         labels: (N,) given labels.
         embeddings: (N, D) unit rows.
     """
-    prints = [None if sample is None else fingerprint(sample) for sample in samples]
     same: dict[bytes, list[int]] = defaultdict(list)
     for row, one in enumerate(prints):
         if one is not None:
@@ -72,7 +71,7 @@ def conflicting_duplicates(
 
 
 def fingerprint(sample: Sample) -> Fingerprint:
-    """Digest of a sample and, for an image with enough pixels, its hash and sketch."""
+    """Digest of an image (H, W, 3) or a feature vector (D,) and, for an image with enough pixels, hash and sketch."""
     header = f"{sample.shape}{sample.dtype}".encode()
     digest = hashlib.blake2b(header + np.ascontiguousarray(sample).tobytes(), digest_size=16).digest()
     if sample.ndim != 3 or min(sample.shape[:2]) < LEAST_SIDE:

@@ -20,6 +20,7 @@ from twincl.nets.timm_encoder import TimmEncoder
 from twincl.runs.labels import labels_from, named_labels
 from twincl.runs.prepare import Progress
 from twincl.runs.resolve import IMAGENET_STATISTICS
+from twincl.runs.workers import number_of_workers
 from twincl.training.device import choose_device, mixed_precision_pays
 
 
@@ -71,9 +72,11 @@ def embed(
     except UnicodeEncodeError as error:
         raise InputError(f"parquet cannot hold the name {error.object!a}: it is not Unicode; rename the file") from None
     given = labels_from(labels, raw.train, None)
-    loaded = load_images(raw.train, size=img_size, channels=3, progress=progress)
+    workers = number_of_workers()
+    loaded = load_images(raw.train, size=img_size, channels=3, workers=workers, progress=progress)
     count = len(loaded.kept)
-    batches = Batches(loaded.images, np.zeros(count, np.int64), batch_size=min(batch_size, count), device=place)
+    unlabelled, size = np.zeros(count, np.int64), min(batch_size, count)
+    batches = Batches(loaded.images, unlabelled, batch_size=size, device=place, workers=workers)
     vectors = _embed(net.to(place).eval(), views, batches, mixed_precision_pays(place), progress)
 
     columns = {"file_name": names.take(pa.array(loaded.kept))}

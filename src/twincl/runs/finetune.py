@@ -70,7 +70,7 @@ def starting_point(config: Config, data: Prepared, device: torch.device, ranks: 
         raise InputError(f"the run in {run} was trained on other data: classes or shape differ from {config.data.path}")
     labels = data.train.labels
     size = min(256, len(labels))
-    batches = Batches(data.train.images, labels, batch_size=size, device=device, ranks=ranks)
+    batches = Batches(data.train.images, labels, batch_size=size, device=device, workers=data.workers, ranks=ranks)
     snapshot = take_snapshot(model.net, model.views, batches.in_order(), amp=bool(config.amp), ranks=ranks)
     if settings.learn_from == "relabelled":
         mixture = fit_mixture(snapshot, config.tcl)

@@ -31,7 +31,8 @@ class StopRequest:
 def stop_requests() -> Iterator[StopRequest]:
     """Inside the block SIGTERM and Ctrl-C are requests.
 
-    A signal that is ignored, as in a job in the background, stays so; in a thread other than the main one all do.
+    A signal that is ignored, as in a job in the background, stays so. Outside the main thread, where no handler can be
+    set, signals do what they did before.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():

@@ -30,8 +30,8 @@ def all_labels(settings: DataSettings, raw: RawDataset, test: RawSplit | None) -
     truth = labels_from(settings.true_labels, raw.train, None) if settings.true_labels else None
     if given is None:
         raise InputError(
-            f"{settings.path} has no labels; put the images in one folder a class, name the column with "
-            "--label-column, or give a file with --labels"
+            f"{settings.path} has no labels; give a file with --labels, name the column with --label-column, or put "
+            "the images in one folder per class"
         )
     names = raw.classes or _own_names(raw.train.labels, given)
     encoded, classes = encode_labels(given, truth, test.labels if test else None, classes=names)

@@ -36,7 +36,12 @@ def learn(
     if evaluation.images is not None and evaluation.labels is not None:
         size = min(256, len(evaluation.labels))
         batches = Batches(
-            evaluation.images, evaluation.labels, batch_size=size, device=training.device, ranks=training.ranks
+            evaluation.images,
+            evaluation.labels,
+            batch_size=size,
+            device=training.device,
+            workers=data.workers,
+            ranks=training.ranks,
         )
 
     def on_step(step: int, steps: int) -> None:

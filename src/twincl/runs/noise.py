@@ -17,6 +17,7 @@ from twincl.errors import InputError
 from twincl.files import atomic_path, refuse_existing
 from twincl.results.folder import write_table
 from twincl.runs.read import read_configured
+from twincl.runs.workers import number_of_workers
 
 Labels = NDArray[np.int64]
 
@@ -59,6 +60,8 @@ def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
 
     A `.csv` has index, file_name, label, true_label with class names; a `.npy` has the integer labels in data order.
     """
+    if output.suffix not in (".csv", ".npy"):
+        raise InputError(f"the labels can be written as .csv or .npy, not '{output.suffix}'")
     refuse_existing(output, force=force)
     settings = config.data
     raw = read_configured(settings)
@@ -68,23 +71,20 @@ def write_noisy_labels(config: Config, output: Path, *, force: bool) -> float:
     assert labels is not None
     images = None
     if config.noise.type == "instance":
-        loaded = load_images(raw.train, size=None, channels=None, default_size=64)
+        workers = number_of_workers(settings.workers)
+        loaded = load_images(raw.train, size=None, channels=None, default_size=64, workers=workers)
         if loaded.broken:
             raise InputError(f"{len(loaded.broken)} images do not decode; instance-dependent noise needs all of them")
         images = loaded.images
     noisy = corrupt(labels, len(classes), config.noise, config.seed, images)
-    with atomic_path(output) as temporary:
-        if output.suffix == ".npy":
-            with temporary.open("wb") as file:
-                np.save(file, noisy)
-        elif output.suffix == ".csv":
-            names = np.asarray(classes, dtype=object)
-            files = pd.Series(raw.train.names, dtype=object)
-            columns = {"file_name": files, "label": names[noisy], "true_label": names[labels]}
-            table = pd.DataFrame({"index": np.arange(len(labels)), **columns})
-            write_table(temporary, table)
-        else:
-            raise InputError(f"the labels can be written as .csv or .npy, not '{output.suffix}'")
+    if output.suffix == ".npy":
+        with atomic_path(output) as temporary, temporary.open("wb") as file:
+            np.save(file, noisy)
+    else:
+        names = np.asarray(classes, dtype=object)
+        files = pd.Series(raw.train.names, dtype=object)
+        columns = {"file_name": files, "label": names[noisy], "true_label": names[labels]}
+        write_table(output, pd.DataFrame({"index": np.arange(len(labels)), **columns}))
     return float((noisy != labels).mean())
 
 

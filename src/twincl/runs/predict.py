@@ -19,6 +19,7 @@ from twincl.results.metrics import FEW_CLASSES, top_accuracy
 from twincl.results.model_file import Model, calibrated, load_model
 from twincl.runs.labels import labels_from, named_labels
 from twincl.runs.prepare import Progress
+from twincl.runs.workers import number_of_workers
 from twincl.training.device import choose_device
 from twincl.training.snapshot import take_snapshot
 
@@ -45,7 +46,7 @@ def predict(
 ) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """Table with one row an image (file, predicted_label, confidence), and the images that could not be decoded."""
     model = load_model(run, choose_device(device))
-    raw = _choose(read_dataset(data, image_column=image_column, split=split, allow_outside=allow_outside))
+    raw = split_to_predict(read_dataset(data, image_column=image_column, split=split, allow_outside=allow_outside))
     found = _run(model, raw, progress)
     confidence, index = found.probabilities.max(1)
     names = np.asarray(model.classes, dtype=object)
@@ -79,7 +80,7 @@ def evaluate(
     dataset = read_dataset(
         data, image_column=image_column, label_column=label_column, split=split, allow_outside=allow_outside
     )
-    raw = _choose(dataset)
+    raw = split_to_predict(dataset)
     given = labels_from(labels, raw, label_column)
     if given is None:
         raise InputError(f"{data} has no labels to evaluate against; give a file with --labels")
@@ -103,16 +104,18 @@ def evaluate(
     }
 
 
-def _choose(dataset: RawDataset) -> RawSplit:
+def split_to_predict(dataset: RawDataset) -> RawSplit:
     """The test split where there is one; a split asked for by name is the only one there is."""
     return dataset.train if dataset.test is None else dataset.test
 
 
 def _run(model: Model, raw: RawSplit, progress: Progress) -> Predictions:
-    loaded = load_like(raw, model.shape, progress=progress)
+    workers = number_of_workers()
+    loaded = load_like(raw, model.shape, workers=workers, progress=progress)
     device = next(model.net.parameters()).device
     unlabelled = np.zeros(len(loaded.images), dtype=np.int64)
-    batches = Batches(loaded.images, unlabelled, batch_size=min(256, len(unlabelled)), device=device)
+    size = min(256, len(unlabelled))
+    batches = Batches(loaded.images, unlabelled, batch_size=size, device=device, workers=workers)
     snapshot = take_snapshot(model.net, model.views, batches.in_order(), amp=False)
     probabilities = calibrated(snapshot.probabilities.log().cpu(), model.temperature)
     return Predictions(probabilities, loaded.kept, [raw.names[i] for i in loaded.kept], loaded.broken)

@@ -13,12 +13,12 @@ from twincl.config import Config
 from twincl.data.dataset import RawDataset, RawSplit
 from twincl.data.holdout import hold_out
 from twincl.data.images import Images, Loaded, load_images, load_like
-from twincl.data.read import read_dataset
 from twincl.data.synsets import match_synsets
 from twincl.errors import InputError
 from twincl.runs.labels import all_labels, named_labels
 from twincl.runs.noise import corrupt, require_rate
 from twincl.runs.read import read_configured
+from twincl.runs.workers import number_of_workers
 
 Labels = NDArray[np.int64]
 Progress = Callable[..., Any] | None
@@ -61,6 +61,8 @@ class Prepared:
     augment_hint: str
     broken: list[tuple[str, str]]  # image and reason
     ignored: int = 0  # files of the data that are no images of it
+    remarks: tuple[str, ...] = ()  # what of the data is not used, in sentences
+    workers: int = 0  # that decode images, those to be learned from and all others
 
 
 def prepare(config: Config, device: torch.device, progress: Progress = None) -> Prepared:
@@ -77,14 +79,15 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
     raw_test, origin = _test_split(config, raw)
     labels = all_labels(settings, raw, raw_test)
 
-    loaded = _load(config, raw.train, device, progress)
+    workers = number_of_workers(settings.workers)
+    loaded = _load(config, raw.train, device, workers, progress)
     names = [raw.train.names[row] for row in loaded.kept]
     train = LabelledSet(loaded.images, labels.given[loaded.kept], names, loaded.kept)
     truth = None if labels.truth is None else labels.truth[loaded.kept]
     broken = loaded.broken
     if raw_test is not None and labels.test is not None:
         limit = settings.memory_limit_mb * 2**20
-        loaded = load_like(raw_test, train.images.shape, memory_limit=limit, progress=progress)
+        loaded = load_like(raw_test, train.images.shape, memory_limit=limit, workers=workers, progress=progress)
         evaluation = Evaluation(loaded.images, labels.test[loaded.kept], truth, origin)
         broken = broken + loaded.broken
         held_out = None
@@ -98,7 +101,10 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
         noisy = corrupt(train.labels, len(labels.classes), noise, config.seed, train.images)
         train = replace(train, labels=noisy)
     _check_classes(train.labels, labels.classes, settings.min_class_size)
-    return Prepared(train, held_out, evaluation, labels.classes, raw.augment_hint, broken, raw.ignored)
+    remarks = _remarks(raw, untested=raw_test is not None and labels.test is None)
+    return Prepared(
+        train, held_out, evaluation, labels.classes, raw.augment_hint, broken, raw.ignored, remarks, workers
+    )
 
 
 def prepare_all(
@@ -111,10 +117,12 @@ def prepare_all(
     augment_hint: str,
 ) -> Prepared:
     """A split and its labels (N,), numbers of `classes`, as a training of which nothing is held out."""
-    loaded = _load(config, split, device, None)
+    workers = number_of_workers(config.data.workers)
+    loaded = _load(config, split, device, workers, None)
     names = [split.names[row] for row in loaded.kept]
     train = LabelledSet(loaded.images, labels[loaded.kept], names, loaded.kept)
-    return Prepared(train, None, Evaluation(None, None, None, "none"), classes, augment_hint, loaded.broken)
+    nothing = Evaluation(None, None, None, "none")
+    return Prepared(train, None, nothing, classes, augment_hint, loaded.broken, workers=workers)
 
 
 def _hold_out(
@@ -132,13 +140,23 @@ def _hold_out(
     return train.take(rest), split_off, evaluation
 
 
+def _remarks(raw: RawDataset, *, untested: bool) -> tuple[str, ...]:
+    """What of the data is not used although it might seem so."""
+    remarks = [f"the split '{name}' is neither learned from nor tested on, and not judged" for name in raw.unused]
+    if untested:
+        remarks.append(
+            "the test images have no labels, so nothing is tested on them (one folder alone that is no class of the "
+            "training data does not count as a label)"
+        )
+    return tuple(remarks)
+
+
 def _test_split(config: Config, own: RawDataset) -> tuple[RawSplit | None, str]:
     settings = config.data
     if settings.test is None:
         return own.test, f"the test split of {settings.path}" if own.test else "none"
-    columns = {"image_column": settings.image_column, "label_column": settings.label_column}
-    usable = columns if Path(settings.test).is_file() else {}
-    raw = read_dataset(settings.test, **usable, allow_outside=settings.allow_outside, max_classes=settings.max_classes)
+    no_columns = settings.model_copy(update={"image_column": None, "label_column": None})
+    raw = read_configured(settings if Path(settings.test).is_file() else no_columns, settings.test)
     chosen = raw.test or raw.train
     if chosen.labels is None:
         raise InputError(f"the test data {settings.test} has no labels")
@@ -146,7 +164,7 @@ def _test_split(config: Config, own: RawDataset) -> tuple[RawSplit | None, str]:
     return match_synsets(named, own.classes), settings.test
 
 
-def _load(config: Config, raw: RawSplit, device: torch.device, progress: Progress) -> Loaded:
+def _load(config: Config, raw: RawSplit, device: torch.device, workers: int, progress: Progress) -> Loaded:
     """Decode the training images, the first `limit` of them."""
     settings = config.data
     size = settings.img_size
@@ -161,7 +179,7 @@ def _load(config: Config, raw: RawSplit, device: torch.device, progress: Progres
         channels=settings.channels,
         memory_limit=settings.memory_limit_mb * 2**20,
         default_size=224 if device.type == "cuda" else 64,
-        workers=settings.workers or 0,
+        workers=workers,
         progress=progress,
     )
 

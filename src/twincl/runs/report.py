@@ -1,17 +1,21 @@
 """The report on a finished run: `report.html`, and its figures beside it."""
 
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
+from twincl.data.decode import BrokenImage
+from twincl.data.images import attempt_each
 from twincl.errors import InputError
 from twincl.files import refuse_existing, write_bytes
-from twincl.report.duplicates import Group, conflicting_duplicates
+from twincl.report.duplicates import Fingerprint, Group, conflicting_duplicates, fingerprint
 from twincl.report.page import Report, Sources, compose
 from twincl.results.finished import FinishedRun, load_run
 from twincl.results.folder import FIGURES, REPORT
 from twincl.results.judged_data import judged_data
 from twincl.runs.pictures import Pictures
 from twincl.runs.prepare import Progress
+from twincl.runs.workers import number_of_workers
 
 MOST = 200_000  # samples that are compared for duplicates
 
@@ -65,8 +69,14 @@ def _sources(run: FinishedRun, progress: Progress) -> Sources:
 
 
 def _duplicates(run: FinishedRun, pictures: Pictures, progress: Progress) -> list[Group]:
+    def seen(row: int) -> Fingerprint | None:
+        sample = pictures.sample(row)
+        return None if sample is None else fingerprint(sample)
+
     rows: Iterable[int] = range(len(run.table))
+    workers = number_of_workers() if pictures.are_images else 0
     if progress is not None:
         rows = progress(rows, desc="looking for duplicates", unit=run.noun)
-    samples = (pictures.sample(row) for row in rows)
-    return conflicting_duplicates(samples, run.class_numbers("given_label"), run.embeddings)
+    with closing(attempt_each(seen, len(run.table), workers)) as found:
+        prints = [None if isinstance(one, BrokenImage) else one for _, one in zip(rows, found, strict=True)]
+    return conflicting_duplicates(prints, run.class_numbers("given_label"), run.embeddings)

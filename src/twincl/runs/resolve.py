@@ -1,7 +1,6 @@
 """What a configuration leaves to the run, filled in: by the data, the device, the number of processes."""
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from twincl.nets.registry import choose_encoder
 from twincl.ranks import ALONE, Ranks
 from twincl.results.settings import flatten
 from twincl.runs.prepare import Prepared
+from twincl.runs.workers import number_of_workers
 from twincl.training.device import mixed_precision_pays
 
 IMAGENET_STATISTICS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # what ImageNet weights expect
@@ -54,7 +54,7 @@ def resolve(config: Config, data: Prepared, device: torch.device, ranks: Ranks =
         "device": str(device),
         "amp": _agreed_precision(device, ranks) if config.amp is None else config.amp,
         **_resolve_images(config, data.train.images),
-        "data.workers": 0 if data.train.images.in_memory else _default_workers(config),
+        "data.workers": 0 if data.train.images.in_memory else number_of_workers(config.data.workers),
         "noise.seed": config.seed if config.noise.seed is None else config.noise.seed,
         "model.name": config.model.name or choose_encoder(shape, device.type),
         "augment.name": augment.name,
@@ -148,7 +148,7 @@ def view_policy(settings: AugmentSettings, shape: tuple[int, ...]) -> ViewPolicy
 
 
 def require_same(config: Config, stored: Path) -> None:
-    """A run goes on only as what it began as; the device and the workers may change."""
+    """A run goes on only as what it began as; device, precision and workers may change."""
     before, now = flatten(build_config(file=stored, settings={}).model_dump()), flatten(config.model_dump())
     for key in now:
         if key == "noise.rate" and not now[key] and not before.get(key):  # none is what earlier versions call 0
@@ -157,7 +157,3 @@ def require_same(config: Config, stored: Path) -> None:
             raise InputError(
                 f"the run to resume was started with {key}={before.get(key)}, not {now[key]}; give the same settings"
             )
-
-
-def _default_workers(config: Config) -> int:
-    return min(os.cpu_count() or 1, 8) if config.data.workers is None else config.data.workers

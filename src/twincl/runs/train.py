@@ -181,6 +181,8 @@ def _describe(config: Config, data: Prepared, ranks: Ranks, tell: Listener) -> N
             f"no label will be doubted: the first {first} epochs learn from the given labels, and there are {epochs}; "
             "train longer, or set tcl.label_epochs"
         )
+    for remark in data.remarks:
+        tell.note(remark)
     if data.ignored:
         files = "one file" if data.ignored == 1 else f"{data.ignored} files"
         tell.note(f"{files} of {config.data.path} passed over: hidden, no image, or of no known split")

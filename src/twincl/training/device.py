@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from twincl.errors import InputError
+from twincl.errors import InputError, first_line
 
 
 def choose_device(name: str) -> torch.device:
@@ -20,8 +20,7 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"device '{name}' cannot be used ({reason}); try --device cpu") from None
+        raise InputError(f"device '{name}' cannot be used ({first_line(error)}); try --device cpu") from None
     return device
 
 
