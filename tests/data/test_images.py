@@ -138,9 +138,9 @@ def test_threads_are_not_far_ahead_and_stop_with_the_one_that_asks():
         raise KeyboardInterrupt
 
     threads = threading.active_count()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         load([png()] * 5000, 8, 3, workers=2, progress=interrupt)
-    assert threading.active_count() == threads
+    assert threading.active_count() == threads, f"while {caught.value!r} still holds on to what was interrupted"
 
 
 def test_broken_images_are_left_out_and_named():
