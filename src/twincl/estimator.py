@@ -135,7 +135,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
 
         with undisturbed(device), config_context(array_api_dispatch=False):  # our mixtures are fitted to NumPy arrays
             prepared = prepare_all(split, labels, tuple(map(str, classes)), config, device, augment_hint=hint)
-            _warn_of_broken(prepared)
+            _warn_of_skipped(prepared)
             resolved = resolve(_no_larger_batch(config, len(prepared.train.labels)), prepared, device)
             training = assemble(resolved, prepared, device)
             history: list[Record] = []
@@ -343,11 +343,11 @@ def _no_larger_batch(config: Config, count: int) -> Config:
     )
 
 
-def _warn_of_broken(data: Prepared) -> None:
-    if data.broken:
-        name, reason = data.broken[0]
+def _warn_of_skipped(data: Prepared) -> None:
+    if data.skipped:
+        name, reason, *_ = data.skipped[0]
         warnings.warn(
-            f"{len(data.broken)} images cannot be decoded and are left out, such as {name}: {reason}; "
+            f"{len(data.skipped)} images cannot be decoded and are left out, such as {name}: {reason}; "
             "the column 'index' of label_issues_ tells which are in it",
             stacklevel=3,
         )

@@ -15,7 +15,6 @@ from twincl.results.folder import (
     write_environment,
     write_issues,
     write_metrics,
-    write_skipped,
 )
 
 
@@ -95,14 +94,6 @@ def test_files_are_what_they_say(tmp_path):
         write_metrics(tmp_path, [{"loss": float("nan")}])
     assert (tmp_path / "metrics.jsonl").read_text().splitlines() == lines, "whole or not at all"
 
-    write_skipped(tmp_path, [])
-    assert not (tmp_path / "skipped_images.csv").exists()
-    write_skipped(tmp_path, [("a,b.png", 'said "no"'), ("c.png", "empty")])
-    assert pd.read_csv(tmp_path / "skipped_images.csv").to_dict("list") == {
-        "file_name": ["a,b.png", "c.png"],
-        "reason": ['said "no"', "empty"],
-    }
-
     write_environment(tmp_path, torch.device("cpu"), amp=False)
     about = json.loads((tmp_path / "environment.json").read_text())
     assert about["packages"]["torch"] == torch.__version__
@@ -115,5 +106,3 @@ def test_file_names_keep_their_bytes(tmp_path):
     name = b"caf\xe9.png".decode("utf-8", "surrogateescape")
     write_issues(tmp_path, pd.DataFrame({"file_name": pd.Series([name, "ü.png"], dtype=object)}))
     assert (tmp_path / "label_issues.csv").read_bytes() == b'"file_name"\n"caf\xe9.png"\n"\xc3\xbc.png"\n'
-    write_skipped(tmp_path, [(name, "empty")])
-    assert b"caf\xe9.png,empty" in (tmp_path / "skipped_images.csv").read_bytes()

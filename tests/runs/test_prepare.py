@@ -46,7 +46,9 @@ def test_rows_skip_images_that_do_not_decode(picture_folder, tmp_path):
     files[2].write_bytes(b"not an image")
     data = prepared(folder, data__holdout=0)
     assert data.train.rows.tolist() == [row for row in range(len(files)) if row != 2]
-    assert [name for name, _ in data.broken] == [files[2].relative_to(folder).as_posix()]
+    (skipped,) = data.skipped
+    assert (skipped.file_name, skipped.split) == (files[2].relative_to(folder).as_posix(), "train")
+    assert skipped.given_label == files[2].parent.name
 
 
 def test_limit_takes_the_first_rows_and_noise_keeps_the_truth_apart(tmp_path):

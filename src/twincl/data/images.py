@@ -43,7 +43,7 @@ class Loaded:
 
     images: Images
     kept: np.ndarray  # (M,) sorted indices into the split
-    broken: list[tuple[str, str]]  # (name, reason) of each other image
+    broken: list[tuple[str, str]]  # (name, reason) of each other image, in the order of the split
 
 
 def load_images(

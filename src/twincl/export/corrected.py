@@ -3,18 +3,18 @@
 import numpy as np
 import pandas as pd
 
-from twincl.results.corrections import Policy, correct, count_actions
+from twincl.results.corrections import Policy, correct, count_actions, drop_skipped
 from twincl.results.finished import FinishedRun
 
 
-def corrected_table(run: FinishedRun, policy: Policy, skipped: pd.DataFrame) -> pd.DataFrame:
+def corrected_table(run: FinishedRun, policy: Policy) -> pd.DataFrame:
     """Columns file, given, corrected, action, confidence, label_quality, split; in the order of the data.
 
-    `skipped` are rows of `results.corrections.drop`, which follow at the end, without a label quality.
+    Images that could not be decoded follow at the end, without a label quality.
     """
     judged = correct(run.table, policy)
     judged = judged.assign(label_quality=run.table["label_quality"].to_numpy(), split=run.table["split"].to_numpy())
-    rest = skipped.assign(label_quality=np.nan, split="skipped")
+    rest = drop_skipped(run.skipped).assign(label_quality=np.nan, split="skipped")
     return pd.concat([judged, rest], ignore_index=True) if len(rest) else judged
 
 

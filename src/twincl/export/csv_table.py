@@ -6,16 +6,14 @@ which twincl takes away again when the file comes back with --labels.
 
 from pathlib import Path
 
-import pandas as pd
-
 from twincl.export.corrected import corrected_table, said
 from twincl.results.corrections import Policy
 from twincl.results.finished import FinishedRun
 from twincl.results.folder import write_table
 
 
-def write(run: FinishedRun, output: Path, *, policy: Policy, skipped: pd.DataFrame) -> str:
+def write(run: FinishedRun, output: Path, *, policy: Policy) -> str:
     """One row an image, in the order of the data; those that could not be decoded at the end."""
-    table = corrected_table(run, policy, skipped)
+    table = corrected_table(run, policy)
     write_table(output, table)
     return said(table)

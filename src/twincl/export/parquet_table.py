@@ -13,13 +13,13 @@ from twincl.results.corrections import Policy
 from twincl.results.finished import FinishedRun
 
 
-def write(run: FinishedRun, output: Path, *, policy: Policy, skipped: pd.DataFrame) -> str:
+def write(run: FinishedRun, output: Path, *, policy: Policy) -> str:
     """One row an image, in the order of the data; those that could not be decoded at the end.
 
     Raises:
         InputError: a file or class name is not valid Unicode, which parquet cannot hold.
     """
-    table = corrected_table(run, policy, skipped)
+    table = corrected_table(run, policy)
     try:
         columns = {name: _array(table[name], run.classes) for name in table.columns}
     except UnicodeEncodeError as error:

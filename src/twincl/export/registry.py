@@ -23,12 +23,12 @@ class Format:
 
     write: Callable[..., str]
     suffix: str = ""  # of the file that is written; none for a folder
-    options: tuple[str, ...] = ()  # which of policy, data, link, image_prefix, skipped `write` takes
+    options: tuple[str, ...] = ()  # which of policy, data, link, image_prefix `write` takes
 
 
 FORMATS: dict[str, Format] = {
-    "csv": Format(csv_table.write, ".csv", ("policy", "skipped")),
-    "parquet": Format(parquet_table.write, ".parquet", ("policy", "skipped")),
+    "csv": Format(csv_table.write, ".csv", ("policy",)),
+    "parquet": Format(parquet_table.write, ".parquet", ("policy",)),
     "imagefolder": Format(imagefolder.write, options=("policy", "data", "link")),
     "labelstudio": Format(labelstudio.write, options=("data", "image_prefix")),
     "fiftyone": Format(fiftyone.write, options=("policy", "data")),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from twincl.errors import InputError
+from twincl.results.skipped import Skipped
 
 ACTIONS = ("keep", "relabel", "drop")
 
@@ -55,9 +56,11 @@ def correct(table: pd.DataFrame, policy: Policy) -> pd.DataFrame:
     return pd.DataFrame(text, dtype=object).assign(confidence=confidence)  # names need not be valid Unicode
 
 
-def drop(names: list[str], given: list[str]) -> pd.DataFrame:
-    """Rows for images that could not be decoded: to be dropped, surely, under the labels that they came with."""
-    text = {"file": names, "given": given, "corrected": given, "action": [ACTIONS[2]] * len(names)}
+def drop_skipped(skipped: list[Skipped]) -> pd.DataFrame:
+    """The same columns for the training images that could not be decoded: to be dropped, surely, as they came."""
+    those = [one for one in skipped if one.split == "train"]
+    given = [one.given_label for one in those]
+    text = {"file": [one.file_name for one in those], "given": given, "corrected": given, "action": ACTIONS[2]}
     return pd.DataFrame(text, dtype=object).assign(confidence=1.0)
 
 

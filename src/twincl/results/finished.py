@@ -15,6 +15,7 @@ from twincl.errors import InputError
 from twincl.results.folder import CONFIG, ISSUES, METRICS, SUMMARY
 from twincl.results.model_file import DESCRIPTION
 from twincl.results.outputs import load_outputs
+from twincl.results.skipped import Skipped, read_skipped
 
 NAMES = ("given_label", "predicted_label", "suggested_label")  # columns of class names
 NUMBERS = ("label_quality", "clean_probability", "suggestion_confidence")
@@ -34,6 +35,7 @@ class FinishedRun:
     table: pd.DataFrame  # label_issues.csv in the order of the data; its text columns are str
     class_probabilities: NDArray[np.float32]  # (N, K)
     embeddings: NDArray[np.float32]  # (N, D) unit rows
+    skipped: list[Skipped]  # images that could not be decoded
 
     @property
     def noun(self) -> str:
@@ -67,7 +69,7 @@ def load_run(folder: Path) -> FinishedRun:
         metrics = [json.loads(line) for line in (folder / METRICS).read_text(encoding="utf-8").splitlines()]
         about = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         classes, shape = tuple(about["classes"]), tuple(about["shape"])
-        table = _read_table(folder / ISSUES, classes)
+        table, skipped = _read_table(folder / ISSUES, classes), read_skipped(folder)
         if not isinstance(config, dict) or "path" not in config.get("data", ()):
             raise ValueError(f"{CONFIG} does not say where the data are")
     except InputError:
@@ -76,9 +78,8 @@ def load_run(folder: Path) -> FinishedRun:
         raise InputError(f"the run in {folder} cannot be read ({type(error).__name__}: {error})") from None
     if not np.array_equal(table["index"], outputs.rows):
         raise InputError(f"the files in {folder} are of different runs ({ISSUES} does not fit the rest)")
-    return FinishedRun(
-        folder, config, summary, metrics, classes, shape, table, outputs.class_probabilities, outputs.embeddings
-    )
+    said, embeddings = outputs.class_probabilities, outputs.embeddings
+    return FinishedRun(folder, config, summary, metrics, classes, shape, table, said, embeddings, skipped)
 
 
 def _read_table(path: Path, classes: tuple[str, ...]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 
 from twincl import __version__
-from twincl.data.csv_text import guard, guarded
+from twincl.data.csv_text import guarded
 from twincl.errors import InputError
 from twincl.files import PARTIAL, atomic_path, remove_partial, write_json, write_text
 from twincl.results.model_file import DESCRIPTION, WEIGHTS
@@ -105,16 +105,6 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write a table as CSV, every text quoted and guarded; file names of another encoding keep their bytes."""
     with atomic_path(path) as temporary:
         guarded(table).to_csv(temporary, index=False, quoting=csv.QUOTE_NONNUMERIC, errors="surrogateescape")
-
-
-def write_skipped(folder: Path, broken: list[tuple[str, str]]) -> None:
-    """`skipped_images.csv`: images that could not be decoded and why; no file when all could."""
-    if broken:
-        with (
-            atomic_path(folder / SKIPPED) as temporary,
-            temporary.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file,
-        ):
-            csv.writer(file).writerows([("file_name", "reason"), *(map(guard, row) for row in broken)])
 
 
 def environment(device: torch.device, amp: bool) -> dict[str, Any]:

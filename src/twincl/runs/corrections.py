@@ -6,10 +6,9 @@ import pandas as pd
 
 from twincl.errors import InputError
 from twincl.files import refuse_existing
-from twincl.results.corrections import Policy, correct, count_actions
+from twincl.results.corrections import Policy, correct, count_actions, drop_skipped
 from twincl.results.finished import load_run
 from twincl.results.folder import CORRECTED, write_table
-from twincl.runs.skipped import skipped_images
 
 
 def write_corrections(run: Path, policy: Policy, *, force: bool = False) -> dict[str, int]:
@@ -23,7 +22,7 @@ def write_corrections(run: Path, policy: Policy, *, force: bool = False) -> dict
     """
     finished = load_run(run)
     refuse_existing(run / CORRECTED, force=force)
-    corrected = pd.concat([correct(finished.table, policy), skipped_images(finished)], ignore_index=True)
+    corrected = pd.concat([correct(finished.table, policy), drop_skipped(finished.skipped)], ignore_index=True)
     write_table(run / CORRECTED, corrected)
     return count_actions(corrected)
 

@@ -10,7 +10,6 @@ from twincl.export.registry import Format, find_format
 from twincl.files import refuse_existing, write_json
 from twincl.results.corrections import Policy
 from twincl.results.finished import load_run
-from twincl.runs.skipped import skipped_images
 from twincl.runs.spared import spare_data
 
 _FLAGS = {
@@ -57,8 +56,6 @@ def export(
         raise InputError(f"the format '{format}' is a file: give the output a name that ends in {chosen.suffix}")
     finished = load_run(run)
     spare_data(data or finished.config["data"]["path"], output)
-    if "skipped" in chosen.options:
-        options["skipped"] = skipped_images(finished)
     if chosen.suffix:
         refuse_existing(output, force=force)
         return chosen.write(finished, output, **options)

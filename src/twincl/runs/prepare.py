@@ -15,6 +15,7 @@ from twincl.data.holdout import hold_out
 from twincl.data.images import Images, Loaded, load_images, load_like
 from twincl.data.synsets import match_synsets
 from twincl.errors import InputError
+from twincl.results.skipped import Skipped
 from twincl.runs.labels import all_labels, named_labels
 from twincl.runs.noise import corrupt, require_rate
 from twincl.runs.read import read_configured
@@ -59,7 +60,7 @@ class Prepared:
     evaluation: Evaluation
     classes: tuple[str, ...]
     augment_hint: str
-    broken: list[tuple[str, str]]  # image and reason
+    skipped: list[Skipped]  # images that could not be decoded
     ignored: int = 0  # files of the data that are no images of it
     remarks: tuple[str, ...] = ()  # what of the data is not used, in sentences
     workers: int = 0  # that decode images, those to be learned from and all others
@@ -84,12 +85,12 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
     names = [raw.train.names[row] for row in loaded.kept]
     train = LabelledSet(loaded.images, labels.given[loaded.kept], names, loaded.kept)
     truth = None if labels.truth is None else labels.truth[loaded.kept]
-    broken = loaded.broken
+    skipped = _skipped(loaded, labels.given, labels.classes, "train")
     if raw_test is not None and labels.test is not None:
         limit = settings.memory_limit_mb * 2**20
         loaded = load_like(raw_test, train.images.shape, memory_limit=limit, workers=workers, progress=progress)
         evaluation = Evaluation(loaded.images, labels.test[loaded.kept], truth, origin)
-        broken = broken + loaded.broken
+        skipped += _skipped(loaded, labels.test, labels.classes, "test")
         held_out = None
     else:
         train, held_out, evaluation = _hold_out(
@@ -103,7 +104,7 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
     _check_classes(train.labels, labels.classes, settings.min_class_size)
     remarks = _remarks(raw, untested=raw_test is not None and labels.test is None)
     return Prepared(
-        train, held_out, evaluation, labels.classes, raw.augment_hint, broken, raw.ignored, remarks, workers
+        train, held_out, evaluation, labels.classes, raw.augment_hint, skipped, raw.ignored, remarks, workers
     )
 
 
@@ -122,7 +123,8 @@ def prepare_all(
     names = [split.names[row] for row in loaded.kept]
     train = LabelledSet(loaded.images, labels[loaded.kept], names, loaded.kept)
     nothing = Evaluation(None, None, None, "none")
-    return Prepared(train, None, nothing, classes, augment_hint, loaded.broken, workers=workers)
+    skipped = _skipped(loaded, labels, classes, "train")
+    return Prepared(train, None, nothing, classes, augment_hint, skipped, workers=workers)
 
 
 def _hold_out(
@@ -138,6 +140,15 @@ def _hold_out(
     labels = split_off.labels if truth is None else truth[held]
     evaluation = Evaluation(split_off.images, labels, None if truth is None else truth[rest], origin)
     return train.take(rest), split_off, evaluation
+
+
+def _skipped(loaded: Loaded, labels: Labels, classes: tuple[str, ...], split: str) -> list[Skipped]:
+    """The images of a split that did not decode, with the labels (N,) that they have there."""
+    rows = np.setdiff1d(np.arange(len(loaded.kept) + len(loaded.broken)), loaded.kept)
+    return [
+        Skipped(name, reason, classes[labels[row]], split)
+        for row, (name, reason) in zip(rows, loaded.broken, strict=True)
+    ]
 
 
 def _remarks(raw: RawDataset, *, untested: bool) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from twincl.results import folder as run_folder
 from twincl.results.finished import load_run
 from twincl.results.model_file import save_model
 from twincl.results.outputs import save_outputs
+from twincl.results.skipped import write_skipped
 from twincl.runs.assemble import Training, assemble
 from twincl.runs.finetune import starting_point
 from twincl.runs.judge import Judged
@@ -89,7 +90,7 @@ def _train(
             run_folder.open_folder(output, anew=not resuming)
             run_folder.write_environment(output, training.device, training.amp)
             write_text(output / run_folder.CONFIG, to_yaml(config))
-            run_folder.write_skipped(output, data.broken)
+            write_skipped(output, data.skipped)
         judged, evaluated = _learn_and_keep(training, data, config, output, history, checkpoint_minutes, tell)
         learned = len(history) * training.batches.steps_per_epoch * (config.optim.batch_size or 1)
         summary = summarise(config, data, history, judged, evaluated, learned)
@@ -186,7 +187,7 @@ def _describe(config: Config, data: Prepared, ranks: Ranks, tell: Listener) -> N
     if data.ignored:
         files = "one file" if data.ignored == 1 else f"{data.ignored} files"
         tell.note(f"{files} of {config.data.path} passed over: hidden, no image, or of no known split")
-    if data.broken:
-        listed = "; ".join(f"{name} ({reason})" for name, reason in data.broken[:3])
-        more = f" and {len(data.broken) - 3} more in {run_folder.SKIPPED}" if len(data.broken) > 3 else ""
-        tell.note(f"{len(data.broken)} images could not be decoded and are left out: {listed}{more}")
+    if count := len(data.skipped):
+        listed = "; ".join(f"{one.file_name} ({one.reason})" for one in data.skipped[:3])
+        more = f" and {count - 3} more in {run_folder.SKIPPED}" if count > 3 else ""
+        tell.note(f"{count} images could not be decoded and are left out: {listed}{more}")
