@@ -1,6 +1,5 @@
 """The scikit-learn face of twincl: the training of the command line as an estimator, on arrays and in memory."""
 
-import copy
 import os
 import warnings
 from collections.abc import Mapping
@@ -18,12 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from twincl.config import Config, build_config, valid_keys
 from twincl.data.arrays import as_split, white_level
-from twincl.data.batches import Batches
 from twincl.data.dataset import RawSplit
-from twincl.data.images import load_like
 from twincl.errors import InputError
-from twincl.results.model_file import Model, calibrated
+from twincl.results.model_file import Model
 from twincl.results.settings import flatten
+from twincl.runs.apply import apply_model
 from twincl.runs.assemble import assemble
 from twincl.runs.judge import Judged
 from twincl.runs.labels import named_labels
@@ -34,7 +32,6 @@ from twincl.runs.prepare import Prepared, prepare_all
 from twincl.runs.read import read_configured
 from twincl.runs.records import Record
 from twincl.runs.resolve import resolve
-from twincl.runs.workers import number_of_workers
 from twincl.training.device import choose_device, undisturbed
 
 _NOT_HERE = {  # settings of a run that an estimator is told in another way, or has no use for
@@ -268,12 +265,8 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
             table[column] = self.classes_[number.get_indexer(pd.Index(table[column]))]
         self.label_issues_ = table
 
-    @torch.no_grad()
     def _outputs(self, X: Any, *, learned: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Representations (N, D) and class probabilities (N, K); of a path those of the split `learned` from, if asked.
-
-        Feature vectors are looked at in double precision, so that no answer depends on which others are asked for.
-        """
+        """Representations (N, D) and class probabilities (N, K); of a path of the split `learned` from, if asked."""
         check_is_fitted(self)
         settings = self._data_settings
         if _is_path(X):
@@ -281,22 +274,17 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
             split = data.train if learned else split_to_predict(data)
         else:
             split = self._split(_as_array(X), reset=False)
-        net, views, _, shape, temperature = self._model
-        workers = number_of_workers(settings.workers)
-        loaded = load_like(split, shape, memory_limit=settings.memory_limit_mb * 2**20, workers=workers)
-        if loaded.broken:
-            name, reason = loaded.broken[0]
-            raise InputError(f"{len(loaded.broken)} of {len(split)} images cannot be decoded, such as {name}: {reason}")
-        device, is_features = choose_device(self.device), len(shape) == 1
-        net = copy.deepcopy(net).to(device, torch.float64 if is_features else torch.float32)
-        no_labels, size = np.zeros(len(split), dtype=np.int64), min(256, len(split))
-        batches = Batches(loaded.images, no_labels, batch_size=size, device=device, workers=workers)
-        embeddings, probabilities = [], []
-        for batch in batches.in_order():
-            out = net(views.plain(batch.images.double() if is_features else batch.images))
-            embeddings.append(out.embeddings.double().cpu())
-            probabilities.append(calibrated(out.logits.double(), temperature).cpu())
-        return torch.cat(embeddings).numpy(), torch.cat(probabilities).numpy()
+        found = apply_model(
+            self._model,
+            split,
+            choose_device(self.device),
+            workers=settings.workers,
+            memory_limit=settings.memory_limit_mb * 2**20,
+        )
+        if found.broken:
+            name, reason = found.broken[0]
+            raise InputError(f"{len(found.broken)} of {len(split)} images cannot be decoded, such as {name}: {reason}")
+        return found.embeddings.double().numpy(), found.probabilities.double().numpy()
 
 
 def find_label_issues(X: Any, y: Any = None, **parameters: Any) -> pd.DataFrame:

@@ -1,37 +1,23 @@
 """Use a trained model on new data."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
-from twincl.data.batches import Batches
 from twincl.data.classes import encode_labels
 from twincl.data.dataset import RawDataset, RawSplit
-from twincl.data.images import load_like
 from twincl.data.read import read_dataset
 from twincl.data.synsets import match_synsets
 from twincl.errors import InputError
 from twincl.results.metrics import FEW_CLASSES, top_accuracy
-from twincl.results.model_file import Model, calibrated, load_model
+from twincl.results.model_file import load_model
+from twincl.runs.apply import apply_model
 from twincl.runs.labels import labels_from, named_labels
 from twincl.runs.prepare import Progress
-from twincl.runs.workers import number_of_workers
 from twincl.training.device import choose_device
-from twincl.training.snapshot import take_snapshot
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """What a model says of a set of images."""
-
-    probabilities: torch.Tensor  # (N, K) calibrated
-    kept: np.ndarray[Any, np.dtype[np.int64]]  # rows of the data that could be decoded
-    names: list[str]  # of those
-    broken: list[tuple[str, str]]
 
 
 def predict(
@@ -45,14 +31,15 @@ def predict(
     progress: Progress = None,
 ) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """Table with one row an image (file, predicted_label, confidence), and the images that could not be decoded."""
-    model = load_model(run, choose_device(device))
+    place = choose_device(device)
+    model = load_model(run, place)
     raw = split_to_predict(read_dataset(data, image_column=image_column, split=split, allow_outside=allow_outside))
-    found = _run(model, raw, progress)
+    found = apply_model(model, raw, place, progress=progress)
     confidence, index = found.probabilities.max(1)
     names = np.asarray(model.classes, dtype=object)
     table = pd.DataFrame(
         {
-            "file": pd.Series(found.names, dtype=object),
+            "file": pd.Series([raw.names[row] for row in found.kept], dtype=object),
             "predicted_label": names[index.numpy()],
             "confidence": confidence.numpy().round(6),
         }
@@ -76,7 +63,8 @@ def evaluate(
 
     Of data with splits the test split is taken unless another is named.
     """
-    model = load_model(run, choose_device(device))
+    place = choose_device(device)
+    model = load_model(run, place)
     dataset = read_dataset(
         data, image_column=image_column, label_column=label_column, split=split, allow_outside=allow_outside
     )
@@ -87,7 +75,7 @@ def evaluate(
     raw = match_synsets(replace(raw, labels=named_labels(given, dataset.classes)), model.classes)
     (encoded,), _ = encode_labels(raw.labels, classes=model.classes)
     assert encoded is not None
-    found = _run(model, raw, progress)
+    found = apply_model(model, raw, place, progress=progress)
     truth = encoded[found.kept]
     right = found.probabilities.argmax(1).numpy() == truth
     many = len(model.classes) > FEW_CLASSES
@@ -107,15 +95,3 @@ def evaluate(
 def split_to_predict(dataset: RawDataset) -> RawSplit:
     """The test split where there is one; a split asked for by name is the only one there is."""
     return dataset.train if dataset.test is None else dataset.test
-
-
-def _run(model: Model, raw: RawSplit, progress: Progress) -> Predictions:
-    workers = number_of_workers()
-    loaded = load_like(raw, model.shape, workers=workers, progress=progress)
-    device = next(model.net.parameters()).device
-    unlabelled = np.zeros(len(loaded.images), dtype=np.int64)
-    size = min(256, len(unlabelled))
-    batches = Batches(loaded.images, unlabelled, batch_size=size, device=device, workers=workers)
-    snapshot = take_snapshot(model.net, model.views, batches.in_order(), amp=False)
-    probabilities = calibrated(snapshot.probabilities.log().cpu(), model.temperature)
-    return Predictions(probabilities, loaded.kept, [raw.names[i] for i in loaded.kept], loaded.broken)
