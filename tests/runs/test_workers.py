@@ -12,6 +12,7 @@ from twincl.data import images as images_module
 from twincl.data.decode import decode
 from twincl.data.stores import FileImages
 from twincl.runs import predict as predict_module
+from twincl.runs.apply import apply_model
 from twincl.runs.finetune import finetune_config
 from twincl.runs.noise import write_noisy_labels
 from twincl.runs.predict import evaluate, predict
@@ -117,12 +118,12 @@ def test_beyond_the_memory_limit_workers_decode_for_training_test_finetuning_and
     train(quick(data, data__memory_limit_mb=1, data__workers=1), tmp_path / "run")
     settings = {"optim.epochs": 1, "finetune.threshold": 0.0, "data.workers": 1, "device": "cpu"}
     train(finetune_config(tmp_path / "run", settings), tmp_path / "finetuned")
-    monkeypatch.setattr(predict_module, "load_like", functools.partial(predict_module.load_like, memory_limit=0))
+    monkeypatch.setattr(predict_module, "apply_model", functools.partial(apply_model, memory_limit=0))
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     table, _ = predict(tmp_path / "run", str(data))
     found = evaluate(tmp_path / "run", str(data))
     assert decoded_here == []
-    monkeypatch.setattr(predict_module, "number_of_workers", lambda: 0)
+    monkeypatch.setattr(predict_module, "apply_model", functools.partial(apply_model, memory_limit=0, workers=0))
     again, _ = predict(tmp_path / "run", str(data))
     assert decoded_here == [90]
     assert table.equals(again)
