@@ -228,6 +228,8 @@ def _commit() -> str:
         )
     except OSError:  # no git
         return ""
+    if head.returncode:  # no repository
+        return ""
     return head.stdout.strip() + "-dirty" * (changed.returncode == 1)
 
 
