@@ -12,7 +12,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks.cells import RESULTS, Cell, run_cells
+from benchmarks.cells import RESULTS, Cell, plain_ending, run_cells
 from benchmarks.choices import CHOICES
 from benchmarks.over_seeds import spread
 from benchmarks.paper.variants import ABLATIONS
@@ -85,6 +85,7 @@ def _auroc_of_w(result: dict[str, Any]) -> float:
     return float(result["curves"]["detection_auroc_w"][-1] if kept is None else kept)
 
 
+@plain_ending()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--variants", nargs="*", default=list(VARIANTS))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -17,7 +18,7 @@ from typing import Any
 import torch
 
 from twincl.config import Config, build_config
-from twincl.errors import InputError, TrainingError
+from twincl.errors import InputError, Stopped, TrainingError
 from twincl.files import write_json
 from twincl.results.finished import FinishedRun, load_run
 from twincl.results.folder import CHECKPOINTS, ENVIRONMENT, SUMMARY
@@ -104,6 +105,16 @@ def run_cell(cell: Cell, threads: int | None = None, *, run_needed: bool = False
         write_json(cell.file, result)
         remove_checkpoints(folder / CHECKPOINTS)
         return _tested(cell, result, folder)  # last: what cannot be tested has its result, and is tested another time
+
+
+@contextmanager
+def plain_ending() -> Iterator[None]:
+    """What cannot be run ends a program with a sentence in place of a traceback, as does a stop; also a decorator."""
+    try:
+        yield
+    except (InputError, Stopped) as error:
+        print(error, file=sys.stderr, flush=True)
+        sys.exit(128 + error.signal if isinstance(error, Stopped) else 2)
 
 
 def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ import argparse
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks.cells import RESULTS, Cell, find_result, run_cells
+from benchmarks.cells import RESULTS, Cell, find_result, plain_ending, run_cells
 from benchmarks.over_seeds import spread
 from twincl.files import write_text
 
@@ -66,6 +66,7 @@ def render(epochs: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+@plain_ending()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cifar10", help="folder of CIFAR-10")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from benchmarks.cells import RESULTS, Cell, find_result, run_cells
+from benchmarks.cells import RESULTS, Cell, find_result, plain_ending, run_cells
 from benchmarks.over_seeds import spread
 from twincl.files import write_text
 
@@ -69,6 +69,7 @@ def render() -> str:
     return "\n".join(lines) + "\n"
 
 
+@plain_ending()
 def main() -> None:
     """Run what is missing and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -164,6 +164,18 @@ def test_cells_of_other_benchmarks_keep_their_files(paper: Paper) -> None:
     assert cell("cross-entropy", 0.5, 0, 30).file.name == "cross-entropy-50-seed0-092ab68d.json"
 
 
+def test_other_benchmarks_end_with_a_sentence(paper: Paper, tmp_path: Path, monkeypatch, capsys) -> None:
+    from benchmarks import images
+
+    monkeypatch.setattr("sys.argv", ["images", "--cifar10", str(tmp_path / "nowhere"), "--epochs", "1"])
+    with pytest.raises(SystemExit) as ended:
+        images.main()
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out.count("there is no file or folder at") == len(images.METHODS)
+    assert said.err == f"{len(images.METHODS)} trainings could not begin or be tested; see above\n"
+
+
 def test_human_labels_are_found_as_published_or_as_a_table(paper: Paper, tmp_path: Path) -> None:
     batches = tmp_path / "cifar-10-batches-py"
     batches.mkdir()
