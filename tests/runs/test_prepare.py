@@ -71,3 +71,17 @@ def test_held_out_labels_are_clean_when_noise_is_simulated_or_truth_is_known(tmp
         assert np.array_equal(data.evaluation.labels, (labels[held] + shift) % 4)
     assert "may be wrong" in unknown.evaluation.origin
     assert "may be wrong" not in known.evaluation.origin + simulated.evaluation.origin
+
+
+def test_labels_in_another_order_are_remarked_upon(tmp_path):
+    labels = arrays(tmp_path / "data.npz", count=200)
+    np.save(tmp_path / "shuffled.npy", np.random.default_rng(0).permutation(labels))
+    np.save(tmp_path / "noisy.npy", np.where(np.arange(200) % 3 == 0, (labels + 1) % 4, labels))
+    shuffled, noisy = str(tmp_path / "shuffled.npy"), str(tmp_path / "noisy.npy")
+    (remark,) = prepared(tmp_path / "data.npz", data__labels=shuffled).remarks
+    assert shuffled in remark
+    assert "of the data" in remark
+    (remark,) = prepared(tmp_path / "data.npz", data__true_labels=shuffled).remarks
+    assert shuffled in remark
+    assert "learned from" in remark
+    assert not prepared(tmp_path / "data.npz", data__labels=noisy, data__true_labels=noisy).remarks

@@ -10,6 +10,7 @@ from twincl.config import DataSettings
 from twincl.data.classes import encode_labels
 from twincl.data.dataset import RawDataset, RawSplit
 from twincl.data.labels import read_labels
+from twincl.data.relation import are_unrelated
 from twincl.errors import InputError
 
 Labels = NDArray[np.int64]
@@ -22,6 +23,7 @@ class AllLabels(NamedTuple):
     truth: Labels | None  # likewise, for evaluation
     test: Labels | None  # of the test split
     classes: tuple[str, ...]
+    remarks: tuple[str, ...]  # what is odd about them, in sentences
 
 
 def all_labels(settings: DataSettings, raw: RawDataset, test: RawSplit | None) -> AllLabels:
@@ -36,7 +38,10 @@ def all_labels(settings: DataSettings, raw: RawDataset, test: RawSplit | None) -
     names = raw.classes or _own_names(raw.train.labels, given)
     encoded, classes = encode_labels(given, truth, test.labels if test else None, classes=names)
     assert encoded[0] is not None
-    return AllLabels(encoded[0], encoded[1], encoded[2], classes)
+    remarks = _unrelated(settings.labels, given, raw.train.labels, "of the data") + _unrelated(
+        settings.true_labels, truth, given, "to be learned from"
+    )
+    return AllLabels(encoded[0], encoded[1], encoded[2], classes, remarks)
 
 
 def labels_from(reference: str | None, split: RawSplit, column: str | None) -> NDArray[Any] | None:
@@ -61,6 +66,15 @@ def named_labels(labels: NDArray[Any], classes: tuple[str, ...] | None) -> NDArr
         return labels
     (index,), names = encode_labels(labels, classes=classes)
     return np.asarray(names, dtype=object)[index]
+
+
+def _unrelated(
+    file: str | None, labels: NDArray[Any] | None, others: NDArray[Any] | None, which: str
+) -> tuple[str, ...]:
+    """What is to be said of a file of labels that fit no better than any others would."""
+    if file is None or labels is None or others is None or not are_unrelated(labels, others):
+        return ()
+    return (f"the labels in {file} have nothing to do with those {which}: are they of these images, in this order?",)
 
 
 def _own_names(own: NDArray[Any] | None, given: NDArray[Any]) -> tuple[str, ...] | None:

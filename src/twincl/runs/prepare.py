@@ -62,7 +62,7 @@ class Prepared:
     augment_hint: str
     skipped: list[Skipped]  # images that could not be decoded
     ignored: int = 0  # files of the data that are no images of it
-    remarks: tuple[str, ...] = ()  # what of the data is not used, in sentences
+    remarks: tuple[str, ...] = ()  # what of the data is not used or looks odd, in sentences
     workers: int = 0  # that decode images, those to be learned from and all others
 
 
@@ -102,7 +102,7 @@ def prepare(config: Config, device: torch.device, progress: Progress = None) -> 
         noisy = corrupt(train.labels, len(labels.classes), noise, config.seed, train.images)
         train = replace(train, labels=noisy)
     _check_classes(train.labels, labels.classes, settings.min_class_size)
-    remarks = _remarks(raw, untested=raw_test is not None and labels.test is None)
+    remarks = labels.remarks + _remarks(raw, untested=raw_test is not None and labels.test is None)
     return Prepared(
         train, held_out, evaluation, labels.classes, raw.augment_hint, skipped, raw.ignored, remarks, workers
     )
