@@ -32,6 +32,7 @@ from twincl.runs.prepare import Prepared, prepare_all
 from twincl.runs.read import read_configured
 from twincl.runs.records import Record
 from twincl.runs.resolve import resolve
+from twincl.shapes import is_vector
 from twincl.training.device import choose_device, undisturbed
 
 _NOT_HERE = {  # settings of a run that an estimator is told in another way, or has no use for
@@ -148,7 +149,7 @@ class TwinClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Transform
         net.zero_grad(set_to_none=True)
         self._model = Model(net, training.views, prepared.classes, shape, judged.temperature)
         self._n_features_out = net.feat_dim
-        if len(shape) == 1:
+        if is_vector(shape):
             self.n_features_in_ = shape[0]
         self.classes_ = classes
         self.history_ = history

@@ -14,8 +14,9 @@ from twincl.data.convert import convert
 from twincl.data.dataset import RawSplit
 from twincl.data.decode import BrokenImage, decode, is_grey, read_header
 from twincl.data.label_values import shown
-from twincl.data.stores import FileImages, Images, MemoryFeatures, MemoryImages, describe_shape
+from twincl.data.stores import FileImages, Images, MemoryFeatures, MemoryImages
 from twincl.errors import InputError
+from twincl.shapes import Shape, describe_shape, is_vector
 
 _CHUNK = 8  # images per task: an interrupt waits for no more of them
 _AHEAD = 8  # tasks per thread that are begun before the first is asked for
@@ -117,7 +118,7 @@ def load_images(
 
 def load_like(
     raw: RawSplit,
-    shape: tuple[int, ...],
+    shape: Shape,
     *,
     memory_limit: int = 2 * 2**30,
     workers: int = 0,
@@ -130,7 +131,7 @@ def load_like(
     Raises:
         InputError: the split is of the other kind, or its vectors of another length; or as `load_images`.
     """
-    if raw.is_features or len(shape) == 1:
+    if raw.is_features or is_vector(shape):
         own = raw.pixels.shape[1:] if isinstance(raw.pixels, np.ndarray) and raw.is_features else None
         if own != shape:
             given = describe_shape(own) if own else "images"

@@ -9,13 +9,14 @@ import torch
 
 from twincl.data.decode import BrokenImage, decode
 from twincl.errors import InputError
+from twincl.shapes import Shape
 
 
 class Images(Protocol):
     """N samples of one shape: images, or the feature vectors that stand for them."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """(C, H, W) of images, (D,) of feature vectors."""
 
     @property
@@ -29,14 +30,6 @@ class Images(Protocol):
 
     def subset(self, index: np.ndarray) -> "Images":
         """The samples at `index` (M,) as a set of their own."""
-
-
-def describe_shape(shape: tuple[int, ...]) -> str:
-    """The kind and size of samples of `shape`, for a message."""
-    if len(shape) == 1:
-        return f"feature vectors of {shape[0]} values"
-    channels, height, width = shape
-    return f"images of {width}x{height}x{channels}"
 
 
 class MemoryImages:

@@ -9,6 +9,7 @@ from twincl.errors import InputError
 from twincl.results.finished import FinishedRun
 from twincl.results.judged_data import judged_data
 from twincl.results.model_file import Model, calibrated
+from twincl.shapes import Shape, is_vector
 
 INPUT, OUTPUTS = "input", ("probabilities", "embeddings")
 TOLERANCE = 1e-3  # largest difference to the original that an exported model may show
@@ -35,9 +36,9 @@ class Deployable(nn.Module):
         return calibrated(logits, self.temperature), embeddings
 
 
-def expected_inputs(shape: tuple[int, ...]) -> str:
+def expected_inputs(shape: Shape) -> str:
     """What a model takes, in words; `shape` is that of one sample."""
-    if len(shape) == 1:
+    if is_vector(shape):
         return f"features, float32 (batch, {shape[0]})"
     channels, height, width = shape
     return f"images, uint8 0..255 (batch, {channels}, {height}, {width})"
@@ -51,7 +52,7 @@ def sample_inputs(run: FinishedRun, model: Model) -> Tensor:
         samples = loaded.images.batch(np.arange(len(loaded.images)))
     except InputError:
         generator = torch.Generator().manual_seed(0)
-        if len(model.shape) == 1:
+        if is_vector(model.shape):
             samples = torch.randn((_COUNT, *model.shape), generator=generator)
         else:
             samples = torch.randint(0, 256, (_COUNT, *model.shape), dtype=torch.uint8, generator=generator)

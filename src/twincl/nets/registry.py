@@ -10,6 +10,7 @@ from twincl.nets.mlp import MLP
 from twincl.nets.preact import PreActResNet18, Shortcut, SmallNet
 from twincl.nets.resnet import ResNet, load_imagenet_weights, resnet18, resnet50
 from twincl.nets.timm_encoder import TimmEncoder
+from twincl.shapes import Shape, is_vector
 
 TIMM_PREFIX = "timm:"
 
@@ -28,7 +29,7 @@ FEATURE_ENCODERS: dict[str, Callable[[int], nn.Module]] = {"mlp": MLP}
 def create_encoder(
     name: str,
     *,
-    shape: tuple[int, ...],
+    shape: Shape,
     shortcut: Shortcut = "activated",
     weights: Path | None = None,
 ) -> nn.Module:
@@ -43,7 +44,7 @@ def create_encoder(
             f"unknown encoder '{name}': {nearest(name, [*IMAGE_ENCODERS, *FEATURE_ENCODERS, 'timm:NAME'])}"
         )
     of_features = name in FEATURE_ENCODERS
-    if of_features != (len(shape) == 1):
+    if of_features != is_vector(shape):
         takes, given = ("feature vectors", "images") if of_features else ("images", "feature vectors")
         raise InputError(f"encoder '{name}' takes {takes}, but the data are {given}; leave model.name open (null).")
     if of_features:
@@ -61,9 +62,9 @@ def create_encoder(
     return encoder
 
 
-def choose_encoder(shape: tuple[int, ...], device_type: str) -> str:
+def choose_encoder(shape: Shape, device_type: str) -> str:
     """The encoder to use when none is named: `device_type` as in torch ("cpu", "cuda", ...)."""
-    if len(shape) == 1:
+    if is_vector(shape):
         return "mlp"
     if device_type == "cpu":
         return "small"

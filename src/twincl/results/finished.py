@@ -16,6 +16,7 @@ from twincl.results.folder import CONFIG, ISSUES, METRICS, SUMMARY
 from twincl.results.model_file import DESCRIPTION
 from twincl.results.outputs import load_outputs
 from twincl.results.skipped import Skipped, read_skipped
+from twincl.shapes import Shape, is_vector
 
 NAMES = ("given_label", "predicted_label", "suggested_label")  # columns of class names
 NUMBERS = ("label_quality", "clean_probability", "suggestion_confidence")
@@ -31,7 +32,7 @@ class FinishedRun:
     summary: dict[str, Any]
     metrics: list[dict[str, Any]]  # one an epoch
     classes: tuple[str, ...]
-    shape: tuple[int, ...]  # of a sample: (C, H, W) of images, (D,) of feature vectors
+    shape: Shape  # of a sample: (C, H, W) of images, (D,) of feature vectors
     table: pd.DataFrame  # label_issues.csv in the order of the data; its text columns are str
     class_probabilities: NDArray[np.float32]  # (N, K)
     embeddings: NDArray[np.float32]  # (N, D) unit rows
@@ -40,7 +41,7 @@ class FinishedRun:
     @property
     def noun(self) -> str:
         """What to call one of the samples."""
-        return "sample" if len(self.shape) == 1 else "image"
+        return "sample" if is_vector(self.shape) else "image"
 
     @property
     def ranked(self) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from twincl.errors import InputError
 from twincl.files import atomic_path, write_json
 from twincl.nets.registry import create_encoder
 from twincl.nets.twin import TwinNet
+from twincl.shapes import Shape, is_vector
 
 WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
 
@@ -26,7 +27,7 @@ class Model(NamedTuple):
     net: TwinNet  # in evaluation mode
     views: Views
     classes: tuple[str, ...]
-    shape: tuple[int, ...]  # of its input: (C, H, W) of images, (D,) of feature vectors
+    shape: Shape  # of its input: (C, H, W) of images, (D,) of feature vectors
     temperature: float = 1.0  # that calibrates its probabilities
 
 
@@ -82,8 +83,8 @@ def load_model(folder: Path, device: torch.device) -> Model:
     return Model(net.eval(), views, tuple(about["classes"]), shape, temperature)
 
 
-def _plain_views(shape: tuple[int, ...], mean: tuple[float, ...], std: tuple[float, ...]) -> Views:
+def _plain_views(shape: Shape, mean: tuple[float, ...], std: tuple[float, ...]) -> Views:
     """A trained model sees only plain views, which are the same under every policy."""
     if len(mean) != shape[0]:
         raise ValueError(f"{len(mean)} means for data of shape {shape}")
-    return FeatureViews(FEATURES, mean, std) if len(shape) == 1 else ImageViews(NATURAL, mean, std)
+    return FeatureViews(FEATURES, mean, std) if is_vector(shape) else ImageViews(NATURAL, mean, std)

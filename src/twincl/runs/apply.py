@@ -13,6 +13,7 @@ from twincl.data.images import load_like
 from twincl.results.model_file import Model, calibrated
 from twincl.runs.prepare import Progress
 from twincl.runs.workers import number_of_workers
+from twincl.shapes import is_vector
 from twincl.training.snapshot import take_snapshot
 
 
@@ -42,7 +43,7 @@ def apply_model(
     Raises:
         InputError: the split is not like the data that the model was trained on, or not one image decodes.
     """
-    count, exact = number_of_workers(workers), len(model.shape) == 1
+    count, exact = number_of_workers(workers), is_vector(model.shape)
     loaded = load_like(split, model.shape, memory_limit=memory_limit, workers=count, progress=progress)
     net = copy.deepcopy(model.net).to(device, torch.float64 if exact else torch.float32)
     unlabelled = np.zeros(len(loaded.images), dtype=np.int64)

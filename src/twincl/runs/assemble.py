@@ -21,6 +21,7 @@ from twincl.nets.twin import TwinNet
 from twincl.ranks import ALONE, Ranks
 from twincl.runs.prepare import Labels, Prepared
 from twincl.runs.resolve import normalisation, view_policy
+from twincl.shapes import is_vector
 from twincl.training.device import seed_everything
 from twincl.training.loop import TrainState
 from twincl.training.schedule import learning_rate
@@ -144,6 +145,6 @@ def _make_views(config: Config, images: Images) -> Views:
     policy = view_policy(config.augment, images.shape)
     views = FeatureViews(policy, mean, std) if isinstance(policy, FeaturePolicy) else ImageViews(policy, mean, std)
     if len(mean) != images.shape[0]:
-        wanted = "there are {} features" if len(images.shape) == 1 else "the images have {} channels"
+        wanted = "there are {} features" if is_vector(images.shape) else "the images have {} channels"
         raise InputError(f"augment.mean has {len(mean)} values but {wanted.format(images.shape[0])}")
     return views

@@ -18,6 +18,7 @@ from twincl.ranks import ALONE, Ranks
 from twincl.results.settings import flatten
 from twincl.runs.prepare import Prepared
 from twincl.runs.workers import number_of_workers
+from twincl.shapes import Shape, is_vector
 from twincl.training.device import mixed_precision_pays
 
 IMAGENET_STATISTICS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # what ImageNet weights expect
@@ -44,9 +45,9 @@ def resolve(config: Config, data: Prepared, device: torch.device, ranks: Ranks =
     if optim.estep == "sample" and optim.steps_per_epoch is None:
         raise InputError("optim.estep=sample is for epochs on a sample; set optim.steps_per_epoch, or optim.estep=all")
     share = batch_size / 256
-    lr_base = optim.lr_base or (0.12 if len(shape) == 1 else 0.06)
+    lr_base = optim.lr_base or (0.12 if is_vector(shape) else 0.06)
     rate = lr_base * (share if optim.lr_scaling == "linear" else share**0.5)
-    hint = "features" if len(shape) == 1 else data.augment_hint
+    hint = "features" if is_vector(shape) else data.augment_hint
     augment = config.augment.model_copy(update={"name": config.augment.name or hint})
     policy = dataclasses.asdict(view_policy(augment, shape))
     warmup = epochs // 10 if optim.warmup_epochs is None else optim.warmup_epochs
@@ -81,7 +82,7 @@ def _agreed_precision(device: torch.device, ranks: Ranks) -> bool:
 
 def _resolve_images(config: Config, images: Images) -> dict[str, Any]:
     """What only images have. The statistics of features are too many for a file that people read; see `model.json`."""
-    if len(images.shape) == 1:
+    if is_vector(images.shape):
         return {}
     mean, std = normalisation(config, images)
     size = {"data.img_size": config.data.img_size or max(images.shape[1:]), "data.channels": images.shape[0]}
@@ -93,7 +94,7 @@ def normalisation(config: Config, images: Images) -> Statistics:
     given = config.augment
     if given.mean and given.std:
         return given.mean, given.std
-    if len(images.shape) == 1:
+    if is_vector(images.shape):
         mean, std = feature_statistics(images)
     elif config.model.weights is not None and images.shape[0] == 3:
         mean, std = IMAGENET_STATISTICS
@@ -109,33 +110,33 @@ def channel_statistics(images: Images, sample: int = 5000) -> Statistics:
     return tuple(round(float(m), 4) for m in mean), tuple(round(float(s), 4) for s in deviation)
 
 
-def default_epochs(shape: tuple[int, ...], count: int) -> int:
+def default_epochs(shape: Shape, count: int) -> int:
     """40 for images; feature vectors need fewer, and many of them fewer still."""
-    if len(shape) == 3:
+    if not is_vector(shape):
         return 40
     return 20 if count < 25_000 else 10
 
 
-def default_batch_size(shape: tuple[int, ...], count: int) -> int:
+def default_batch_size(shape: Shape, count: int) -> int:
     """The power of two from 16 to 256 that still leaves twenty steps an epoch, of feature vectors ten; at most `count`.
 
     A large batch has more to contrast with; a small one takes more steps, which feature vectors need fewer of.
     """
-    steps = 20 if len(shape) == 3 else 10
+    steps = 10 if is_vector(shape) else 20
     size = 256
     while size > 16 and count < steps * size:
         size //= 2
     return min(size, count)
 
 
-def view_policy(settings: AugmentSettings, shape: tuple[int, ...]) -> ViewPolicy | FeaturePolicy:
+def view_policy(settings: AugmentSettings, shape: Shape) -> ViewPolicy | FeaturePolicy:
     """The named policy with the fields that were set by hand.
 
     Raises:
         InputError: the policy or one of these fields is for the other kind of data than that of `shape`.
     """
     takes, given = ("feature vectors", "images") if settings.name == "features" else ("images", "feature vectors")
-    if (settings.name == "features") != (len(shape) == 1):
+    if (settings.name == "features") != is_vector(shape):
         raise InputError(
             f"the views '{settings.name}' are for {takes}, but the data are {given}; leave augment.name open (null)"
         )

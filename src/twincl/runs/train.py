@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from twincl.config import Config, build_config, to_yaml
-from twincl.data.stores import describe_shape
 from twincl.files import write_json, write_text
 from twincl.methods.registry import find_method
 from twincl.ranks import Ranks, join, restarted
@@ -22,6 +21,7 @@ from twincl.runs.prepare import Prepared, prepare
 from twincl.runs.records import Record, describe_model, summarise
 from twincl.runs.resolve import require_same, resolve
 from twincl.runs.spared import spare_inputs
+from twincl.shapes import describe_shape
 from twincl.training.checkpoint import load_checkpoint, save_checkpoint
 from twincl.training.device import choose_device
 from twincl.training.loop import TrainState
