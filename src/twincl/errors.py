@@ -10,7 +10,7 @@ class InputError(ValueError):
     said_elsewhere = False  # another process of the same training says so
 
 
-def nearest(name: str, valid: list[str]) -> str:
+def did_you_mean(name: str, valid: list[str]) -> str:
     """A hint for a mistyped name: `did you mean 'x'?` if one is close, otherwise the list of valid names."""
     import difflib
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from twincl.config.presets import PRESETS, Values, merge
 from twincl.config.settings import Config, valid_keys
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 
 
 def build_config(*, preset: str | None = None, file: Path | None = None, settings: Mapping[str, Any]) -> Config:
@@ -24,7 +24,7 @@ def build_config(*, preset: str | None = None, file: Path | None = None, setting
     asked, of_file = preset or settings.get("preset"), from_file.get("preset")
     name = str(asked or of_file or "default")
     if name not in PRESETS:
-        raise InputError(f"unknown preset '{name}': {nearest(name, list(PRESETS))}")
+        raise InputError(f"unknown preset '{name}': {did_you_mean(name, list(PRESETS))}")
     if asked and of_file and asked != of_file:
         raise InputError(
             f"{file} was written for the preset '{of_file}', and its settings would stay when '{asked}' is asked for; "
@@ -105,7 +105,7 @@ def _refuse_unknown(keys: Iterable[str], where: str) -> None:
         if key not in valid and key not in sections:
             section = key.partition(".")[0]
             near = [name for name in valid if name.startswith(f"{section}.")] or valid
-            raise InputError(f"unknown setting '{key}'{where}: {nearest(key, near)}")
+            raise InputError(f"unknown setting '{key}'{where}: {did_you_mean(key, near)}")
 
 
 def _refuse_sections(keys: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from twincl.data.columns import find_column
 from twincl.data.dataset import RawSplit
 from twincl.data.features import check_features
-from twincl.data.label_values import shown, tidy_labels
+from twincl.data.label_values import brief, tidy_labels
 from twincl.data.numpy_files import load_arrays
 from twincl.data.splits import Found
 from twincl.errors import InputError
@@ -53,7 +53,7 @@ def read_arrays(path: Path, *, image_column: str | None = None, label_column: st
             splits[kind] = as_split(arrays[samples], given_labels, where=f"'{samples}' in {path}")
     if "train" not in splits:
         raise InputError(
-            f"{path} has no array named like x, images or embeddings (arrays: {shown(list(arrays), most=20)}); "
+            f"{path} has no array named like x, images or embeddings (arrays: {brief(list(arrays), most=20)}); "
             "name the one to use with --image-column."
         )
     return Found(splits)

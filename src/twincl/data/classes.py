@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from twincl.data.label_values import shown
+from twincl.data.label_values import brief
 from twincl.errors import InputError
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")  # longer ones are names
@@ -82,7 +82,7 @@ def _numbers(distinct: list[str], names: tuple[str, ...]) -> dict[str, int]:
     if not unknown:
         return {label: place[label] for label in distinct}
     if not _is_index(distinct) or len(unknown) < len(distinct):
-        raise InputError(f"the labels {shown(unknown)} are not among the {len(names)} classes ({shown(names)}).")
+        raise InputError(f"the labels {brief(unknown)} are not among the {len(names)} classes ({brief(names)}).")
     return _indices(distinct, names)
 
 
@@ -91,7 +91,7 @@ def _indices(distinct: list[str], names: tuple[str, ...]) -> dict[str, int]:
     outside = [label for label in distinct if not 0 <= int(label) < len(names)]
     if outside:
         raise InputError(
-            f"the labels {shown(outside)} are outside 0..{len(names) - 1}, the numbers of the {len(names)} "
-            f"classes ({shown(names)}); correct them."
+            f"the labels {brief(outside)} are outside 0..{len(names) - 1}, the numbers of the {len(names)} "
+            f"classes ({brief(names)}); correct them."
         )
     return {label: int(label) for label in distinct}

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from twincl.data.dataset import RawSplit
-from twincl.data.label_values import shown
+from twincl.data.label_values import brief
 from twincl.data.listed import listed_lines, locate, read_pairs
 from twincl.data.splits import Found
 from twincl.errors import InputError
@@ -55,7 +55,7 @@ def _split(root: Path, keys: Path, pairs: Path, labels: dict[str, int], allow_ou
     unlabelled = [name for name in names if name not in labels]
     if unlabelled:
         raise InputError(
-            f"{len(unlabelled)} of {len(names)} images in {keys} have no label in {pairs} ({shown(unlabelled)}); "
+            f"{len(unlabelled)} of {len(names)} images in {keys} have no label in {pairs} ({brief(unlabelled)}); "
             "download both again."
         )
     inner = names if (root / "images").is_dir() else [name.removeprefix("images/") for name in names]

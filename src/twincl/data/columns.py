@@ -1,6 +1,6 @@
 """Which column holds the image or features, the label or the split: by the given name, else by the usual ones."""
 
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 
 _PATH_COLUMNS = ("file_name", "filename", "filepath", "file_path", "file", "path", "image_path")
 IMAGE_COLUMNS = (*_PATH_COLUMNS, "image", "img")
@@ -23,5 +23,5 @@ def find_column(names: list[str], given: str | None, usual: tuple[str, ...], whe
             return given
         if given.strip().lower() in folded:
             return folded[given.strip().lower()]
-        raise InputError(f"{where} has no column '{given}'; {nearest(given, names[:_OFFERED])}")
+        raise InputError(f"{where} has no column '{given}'; {did_you_mean(given, names[:_OFFERED])}")
     return next((folded[name] for name in usual if name in folded), None)

@@ -13,7 +13,7 @@ import torch
 from twincl.data.convert import convert
 from twincl.data.dataset import RawSplit
 from twincl.data.decode import BrokenImage, decode, is_grey, read_header
-from twincl.data.label_values import shown
+from twincl.data.label_values import brief
 from twincl.data.stores import FileImages, Images, MemoryFeatures, MemoryImages
 from twincl.errors import InputError
 from twincl.shapes import Shape, describe_shape, is_vector
@@ -191,5 +191,5 @@ def _common_size(headers: list[Header], default_size: int) -> int:
 
 
 def _all_broken(names: list[str], reasons: list[str]) -> InputError:
-    first = shown([f"{name}: {reason}" for name, reason in zip(names, reasons, strict=True)])
+    first = brief([f"{name}: {reason}" for name, reason in zip(names, reasons, strict=True)])
     return InputError(f"none of the {len(names)} images can be decoded ({first}); check the files.")

@@ -11,7 +11,7 @@ _SHOWN_LENGTH = 80  # characters of each
 _LONGEST = 1000  # characters of a label; it becomes the name of a class
 
 
-def shown(items: Sequence[Any], most: int = 5) -> str:
+def brief(items: Sequence[Any], most: int = 5) -> str:
     """The first few items, for a message; of long ones the beginning and the end."""
     texts = [str(item) for item in items[:most]]
     short = [text if len(text) <= _SHOWN_LENGTH else f"{text[:20]}...{text[23 - _SHOWN_LENGTH :]}" for text in texts]
@@ -46,7 +46,7 @@ def tidy_labels(values: Sequence[Any] | np.ndarray, *, where: str, rows: Sequenc
         numbers = [rows[place] if rows is not None else place for place in missing]
         plural = "s are" if len(missing) > 1 else " is"
         raise InputError(
-            f"{len(missing)} label{plural} missing in {where} (row {shown(numbers)}); fill them in or remove the rows."
+            f"{len(missing)} label{plural} missing in {where} (row {brief(numbers)}); fill them in or remove the rows."
         )
     if any(isinstance(item, list | tuple | dict) for item in items):
         raise InputError(f"{where} holds several labels for one image; give exactly one label per image.")

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from twincl.data.columns import IMAGE_COLUMNS, LABEL_COLUMNS, find_column
-from twincl.data.label_values import shown, tidy_labels
+from twincl.data.label_values import brief, tidy_labels
 from twincl.data.numpy_files import load_arrays
 from twincl.data.pickles import read_torch
 from twincl.data.tables import SUFFIXES as TABLE_SUFFIXES
 from twincl.data.tables import open_table
 from twincl.data.text_table import Table, read_lines
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 
 
 def read_labels(path: Path, *, key: str | None, names: list[str], label_column: str | None = None) -> np.ndarray:
@@ -59,10 +59,10 @@ def _pick(content: Any, key: str | None, path: Path) -> Any:
         if key is None and len(keys) != 1:
             raise InputError(
                 f"{path} holds several label sets; name one of them as {path.name}:KEY, choose from: "
-                f"{shown(list(keys), most=20)}"
+                f"{brief(list(keys), most=20)}"
             )
         if key is not None and key not in keys:
-            raise InputError(f"{path} has no label set '{key}'; {nearest(key, list(keys))}")
+            raise InputError(f"{path} has no label set '{key}'; {did_you_mean(key, list(keys))}")
         content = content[keys[key] if key is not None else next(iter(keys.values()))]
     elif key is not None:
         raise InputError(f"{path} holds a single array, so it has no label set '{key}'; leave the key out.")
@@ -100,7 +100,7 @@ def _label_column(table: Table, given: str | None, file_column: str | None) -> s
         return others[0]
     raise InputError(
         f"it is not clear which column of {table.path} holds the labels; name one of them as {table.path.name}:COLUMN, "
-        f"choose from: {shown(others, most=20)}"
+        f"choose from: {brief(others, most=20)}"
     )
 
 
@@ -137,7 +137,7 @@ def _rows_of(names: list[str], files: list[str], labels: np.ndarray, path: Path)
     missing = [name for name, row in zip(names, rows, strict=True) if row < 0]
     if missing:
         raise InputError(
-            f"{path} has {len(files)} rows but none for {len(missing)} of the {len(names)} images ({shown(missing)}); "
+            f"{path} has {len(files)} rows but none for {len(missing)} of the {len(names)} images ({brief(missing)}); "
             "add a row for each image."
         )
     return rows

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from twincl.data.label_values import shown
+from twincl.data.label_values import brief
 from twincl.data.text_table import read_lines
 from twincl.errors import InputError
 
@@ -23,7 +23,7 @@ def read_pairs(file: Path) -> tuple[list[str], np.ndarray]:
     pairs = [line.rsplit(maxsplit=1) for line in lines]
     for number, pair in enumerate(pairs, start=1):
         if len(pair) != 2 or not pair[1].isdecimal() or len(pair[1]) > _MOST_DIGITS:
-            said = shown([lines[number - 1]])
+            said = brief([lines[number - 1]])
             raise InputError(f"line {number} of {file} is not a path and the number of its class ({said}); correct it.")
     return [name for name, _ in pairs], np.array([int(label) for _, label in pairs], dtype=np.int64)
 
@@ -57,7 +57,7 @@ def locate(root: Path, names: list[str], where: Path, *, allow_outside: bool = F
     if outside:
         verb = "lie" if len(outside) > 1 else "lies"
         raise InputError(
-            f"{len(outside)} of {len(names)} image files listed in {where} {verb} outside {root} ({shown(outside)}); "
+            f"{len(outside)} of {len(names)} image files listed in {where} {verb} outside {root} ({brief(outside)}); "
             "pass --allow-outside if you trust it."
         )
     missing = [name for name, (folder, _, base) in zip(names, parts, strict=True) if base not in folders[folder].files]
@@ -65,7 +65,7 @@ def locate(root: Path, names: list[str], where: Path, *, allow_outside: bool = F
         verb = "do" if len(missing) > 1 else "does"
         raise InputError(
             f"{len(missing)} of {len(names)} image files listed in {where} {verb} not exist below {root} "
-            f"({shown(missing)}); unpack all images there."
+            f"({brief(missing)}); unpack all images there."
         )
     return [folders[folder].files[base] for folder, _, base in parts]
 

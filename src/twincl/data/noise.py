@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twincl.data.streams import stream
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 
 Labels = NDArray[np.int64]
 
@@ -54,7 +54,7 @@ def add_noise(
     ignores `rate`. Raises InputError for anything that does not fit.
     """
     if kind not in NOISES:
-        raise InputError(f"unknown noise '{kind}': {nearest(kind, list(NOISES))}")
+        raise InputError(f"unknown noise '{kind}': {did_you_mean(kind, list(NOISES))}")
     if not 0 <= rate <= 1:
         raise InputError(f"the noise rate must lie between 0 and 1, not {rate}.")
     if num_classes < 2:

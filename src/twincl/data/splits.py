@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from twincl.data.dataset import RawDataset, RawSplit
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 
 _KINDS = {
     "train": "train",
@@ -44,7 +44,7 @@ def choose(found: Found, split: str | None, where: str) -> RawDataset:
     if split is not None:
         kind = split_kind(split)
         if kind not in splits:
-            raise InputError(f"{where} has no split '{split}'; {nearest(split, list(splits))}")
+            raise InputError(f"{where} has no split '{split}'; {did_you_mean(split, list(splits))}")
         train, test = splits[kind], None
     elif "train" not in splits:
         held = ", ".join(splits)

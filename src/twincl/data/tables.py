@@ -17,12 +17,12 @@ from twincl.data.columns import (
 from twincl.data.dataset import Pixels, RawSplit
 from twincl.data.features import check_features
 from twincl.data.inside import Inside
-from twincl.data.label_values import shown, tidy_labels
+from twincl.data.label_values import brief, tidy_labels
 from twincl.data.parquet import SUFFIXES as PARQUET_SUFFIXES
 from twincl.data.parquet import read_parquet, split_files
 from twincl.data.splits import Found, split_kind
 from twincl.data.text_table import Table, read_delimited, read_json_lines
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", *PARQUET_SUFFIXES)
 
@@ -54,7 +54,7 @@ def read_table(
     image = find_column(table.names, image_column, usual, where)
     if image is None:
         raise InputError(
-            f"{where} has no column that names the images (columns: {shown(table.names, most=20)}); "
+            f"{where} has no column that names the images (columns: {brief(table.names, most=20)}); "
             "name the one to use with --image-column."
         )
     label = find_column(table.names, label_column, LABEL_COLUMNS, where)
@@ -118,13 +118,13 @@ def _images(table: Table, column: str, allow_outside: bool) -> tuple[Pixels, lis
         empty = [row for row, value in zip(table.rows, values, strict=True) if not value]
         if empty:
             raise InputError(
-                f"{len(empty)} images of {table.path} have no content (row {shown(empty)}); fill in or remove the rows."
+                f"{len(empty)} images of {table.path} have no content (row {brief(empty)}); fill in or remove the rows."
             )
         return values, _unique_names(paths, len(values))
     empty = [row for row, value in zip(table.rows, values, strict=True) if not isinstance(value, str) or not value]
     if empty:
         raise InputError(
-            f"{len(empty)} rows of {table.path} name no image in the column '{column}' (row {shown(empty)}); "
+            f"{len(empty)} rows of {table.path} name no image in the column '{column}' (row {brief(empty)}); "
             "fill them in, remove the rows, or name another column with --image-column."
         )
     return _files(table, values, allow_outside)
@@ -158,12 +158,12 @@ def _files(table: Table, paths: list[str], allow_outside: bool) -> tuple[list[Pa
         verb = "lie" if len(outside) > 1 else "lies"
         raise InputError(
             f"{len(outside)} of {len(paths)} image files listed in {table.path} {verb} outside its folder "
-            f"({shown(outside)}); move the table above the images, or pass --allow-outside if you trust it."
+            f"({brief(outside)}); move the table above the images, or pass --allow-outside if you trust it."
         )
     if missing:
         verb = "do" if len(missing) > 1 else "does"
         raise InputError(
-            f"{len(missing)} of {len(paths)} image files listed in {table.path} {verb} not exist ({shown(missing)}); "
+            f"{len(missing)} of {len(paths)} image files listed in {table.path} {verb} not exist ({brief(missing)}); "
             f"correct the paths, which are relative to the folder '{base}'."
         )
     return files, [_relative(file, base) for file in files]
@@ -198,6 +198,6 @@ def _kinds(table: Table) -> np.ndarray | None:
         return None  # a column of that name about something else
     for row, value, kind in zip(table.rows, values, kinds, strict=True):
         if kind is None:
-            hint = nearest(str(value), ["train", "val", "test"])
-            raise InputError(f"row {row} of {table.path} is in the unknown split '{shown([value])}'; {hint}")
+            hint = did_you_mean(str(value), ["train", "val", "test"])
+            raise InputError(f"row {row} of {table.path} is in the unknown split '{brief([value])}'; {hint}")
     return np.array(kinds)

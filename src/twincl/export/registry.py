@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 from twincl.export import (
     cleanlab,
     csv_table,
@@ -42,5 +42,5 @@ FORMATS: dict[str, Format] = {
 def find_format(name: str) -> Format:
     """The format called `name`; InputError lists the others."""
     if name not in FORMATS:
-        raise InputError(f"unknown format '{name}': {nearest(name, list(FORMATS))}")
+        raise InputError(f"unknown format '{name}': {did_you_mean(name, list(FORMATS))}")
     return FORMATS[name]

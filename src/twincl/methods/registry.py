@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 from twincl.methods.baseline import Baseline
 from twincl.methods.cross_entropy import CrossEntropy
 from twincl.methods.method import Method
@@ -20,5 +20,5 @@ METHODS: dict[str, Callable[..., Method]] = {
 def find_method(name: str) -> Callable[..., Method]:
     """The method called `name`, or an error that lists the names there are."""
     if name not in METHODS:
-        raise InputError(f"unknown method '{name}': {nearest(name, list(METHODS))}")
+        raise InputError(f"unknown method '{name}': {did_you_mean(name, list(METHODS))}")
     return METHODS[name]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torch import nn
 
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 from twincl.nets.mlp import MLP
 from twincl.nets.preact import PreActResNet18, Shortcut, SmallNet
 from twincl.nets.resnet import ResNet, load_imagenet_weights, resnet18, resnet50
@@ -41,7 +41,7 @@ def create_encoder(
     """
     if name not in (*IMAGE_ENCODERS, *FEATURE_ENCODERS) and not name.startswith(TIMM_PREFIX):
         raise InputError(
-            f"unknown encoder '{name}': {nearest(name, [*IMAGE_ENCODERS, *FEATURE_ENCODERS, 'timm:NAME'])}"
+            f"unknown encoder '{name}': {did_you_mean(name, [*IMAGE_ENCODERS, *FEATURE_ENCODERS, 'timm:NAME'])}"
         )
     of_features = name in FEATURE_ENCODERS
     if of_features != is_vector(shape):

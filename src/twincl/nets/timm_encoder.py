@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 
 
 class TimmEncoder(nn.Module):
@@ -21,7 +21,7 @@ class TimmEncoder(nn.Module):
         super().__init__()
         timm = _import_timm()
         if not timm.is_model(name):
-            raise InputError(f"timm has no model '{name}': {nearest(name, timm.list_models())}")
+            raise InputError(f"timm has no model '{name}': {did_you_mean(name, timm.list_models())}")
         try:
             self.model = _create(timm, name, channels, img_size, pretrained)
             self.dim = _output_width(self.model, channels, img_size)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from twincl.errors import InputError, nearest
+from twincl.errors import InputError, did_you_mean
 from twincl.results.finished import load_run
 
 
@@ -18,7 +18,7 @@ def worst_labels(
     """
     finished = load_run(run)
     if given_label is not None and given_label not in finished.classes:
-        raise InputError(f"unknown class '{given_label}': {nearest(given_label, list(finished.classes))}")
+        raise InputError(f"unknown class '{given_label}': {did_you_mean(given_label, list(finished.classes))}")
     table = finished.ranked
     wanted = table["is_label_issue"] & (table["suggestion_confidence"] >= min_confidence)
     if given_label is not None:
