@@ -10,10 +10,10 @@ scale mini also choices (between paper and released code).
 A finished training is a JSON file under benchmarks/results/paper-SCALE, found by its settings, so that a training which
 several tables show is run once. What was stopped goes on where it was: runs are kept in runs/paper. FOLDER of CIFAR-10
 has the python batches or train.parquet and test.parquet; for cifar-n also, beside the batches, CIFAR-10_human.pt as
-published, or cifar10n_labels.csv with its keys aggre_label, random_label1 and clean_label as columns and a row for each
-training image in the order that they are read. Scale mini: 10,000 images, encoder small, 10 epochs, for two CPU cores.
-Scale paper: PreAct ResNet-18, 200 epochs, for a GPU. Tables are written from whatever has been run so far, those of
-scale mini into docs/results.md, too.
+published, or cifar10n_labels.csv with its keys (aggre_label, clean_label and so on) as columns and a row for each
+training image in the order that they are read; so has that of CIFAR-100, with CIFAR-100_human.pt. Scale mini: 10,000
+images of CIFAR-10 or Fashion-MNIST, encoder small, 10 epochs, for two CPU cores. Scale paper: PreAct ResNet-18, 200
+epochs, for a GPU. Tables are written from whatever has been run so far, those of scale mini into docs/results.md, too.
 """
 
 import argparse
@@ -63,9 +63,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     scale = SCALES[options.scale]
     at = places(options)
     every = tables(scale)
-    chosen = [table for name, table in every.items() if options.table in (name, "all")]
+    chosen = [table for name, table in every.items() if name == options.table]
+    if options.table == "all":
+        chosen = [table for table in every.values() if any(column.data in scale.data for column in table.columns)]
     if options.table and not chosen:
         parser.error(f"the scale {scale.name} has no table {options.table}")
+    unused = [name for name in DATA if getattr(options, name) and _data_of(name) not in scale.data]
+    if unused:
+        parser.error(f"the scale {scale.name} does not train on {', '.join(unused)}; leave --{unused[0]} out")
+    if at["clothing1m"] and not at["weights"] and not options.render:
+        parser.error("clothing1m begins from ImageNet weights of ResNet-50; give their file as --weights FILE")
     refusals: list[str] = []
     try:
         if not options.render:
@@ -87,10 +94,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def places(options: argparse.Namespace) -> dict[str, str | None]:
     """Where the data lie, as absolute paths, so that a stopped training goes on however its folder is spelled."""
-    given: dict[str, str | None] = {"cifar10": options.data} | {name: getattr(options, name) for name in DATA}
-    if options.table in DATA and not given[options.table]:
-        given[options.table] = options.data
+    given: dict[str, str | None] = {name: getattr(options, name) for name in DATA}
+    if options.table in DATA:
+        given[options.table] = given[options.table] or options.data
+    else:
+        given["cifar10"] = options.data
     return {name: os.path.realpath(place_of(path)) if path else None for name, path in given.items()}
+
+
+def _data_of(option: str) -> str:
+    return "clothing1m" if option == "weights" else option
 
 
 def run(

@@ -3,6 +3,7 @@
 Columns are named as those of `tables.py`; `...-average` is the printed mean of the columns of that data set.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -13,12 +14,21 @@ class Published(NamedTuple):
     columns: tuple[str, ...]
     rows: dict[str, tuple[float | None, ...]]
     scale: str = "PreAct ResNet-18, 200 epochs, all 50,000 training images"
+    deviations: Mapping[str, tuple[float | None, ...]] = {}  # over runs; of few rows printed
 
     def value(self, row: str | None, column: str) -> float | None:
         """What is printed there; None where nothing is."""
-        if row not in self.rows or column not in self.columns:
-            return None
-        return self.rows[row][self.columns.index(column)]
+        return self._entry(self.rows, row, column)
+
+    def text(self, row: str | None, column: str) -> str:
+        """The same for people, with its deviation; empty where nothing is printed."""
+        value, deviation = self.value(row, column), self._entry(self.deviations, row, column)
+        spread = "" if deviation is None else f" ± {deviation:.1f}"
+        return "" if value is None else f"{value:.1f}{spread}"
+
+    def _entry(self, rows: Mapping[str, tuple[float | None, ...]], row: str | None, column: str) -> float | None:
+        printed = rows.get(row or "")
+        return printed[self.columns.index(column)] if printed and column in self.columns else None
 
 
 _SYMMETRIC = ("symmetric20", "symmetric50", "symmetric80", "symmetric90")
@@ -40,6 +50,7 @@ CIFAR = Published(
         "Sel-CL+": (95.5, 93.9, 89.2, 81.9, 93.4, 90.7, 76.5, 72.4, 59.6, 48.8, 64.3),
         "TCL": (95.0, 93.9, 92.5, 89.4, 92.6, 92.7, 78.0, 73.3, 65.0, 54.5, 67.7),
     },
+    deviations={"TCL": (0.1, 0.1, 0.2, 0.2, 0.1, None, 0.2, 0.2, 0.3, 0.5, None)},
 )
 
 PLUS = Published(

@@ -123,7 +123,7 @@ def _printed(columns: list[Column], printed: Published | None) -> list[str]:
     titles = [_short(column) for column in columns if column.key in printed.columns]
     if average in printed.columns:
         keys, titles = [*keys, average], [*titles, "average"]
-    body = [[name, *(_number(printed.value(name, key)) for key in keys)] for name in printed.rows]
+    body = [[name, *(printed.text(name, key) for key in keys)] for name in printed.rows]
     return _markdown(["row", *titles], body)
 
 
@@ -152,8 +152,8 @@ def accuracies(scale: Scale, table: Table, columns: list[Column], *, others: boo
 def _beside(ours: list[str], printed: Published | None, name: str | None, keys: list[str]) -> list[str]:
     if printed is None:
         return ours
-    theirs = [printed.value(name, key) for key in keys]
-    return [text for own, other in zip(ours, theirs, strict=True) for text in (own, _number(other))]
+    theirs = [printed.text(name, key) for key in keys]
+    return [text for pair in zip(ours, theirs, strict=True) for text in pair]
 
 
 def _details(scale: Scale, table: Table) -> list[str]:
@@ -188,10 +188,6 @@ def _detail(found: Measured) -> list[str]:
 def _short(column: Column) -> str:
     """The title without the data, which the heading says."""
     return column.title.removeprefix(TITLES[column.data]).strip() or "accuracy"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
 
 
 def _markdown(heads: list[str], body: list[list[str]]) -> list[str]:

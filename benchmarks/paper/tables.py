@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.cells import Cell
+from benchmarks.paper.human_labels import HUMAN_LABELS, label_settings
 from benchmarks.paper.variants import (
     LATER,
     MEASURED_CHOICES,
@@ -17,20 +18,18 @@ from benchmarks.paper.variants import (
     plus_epochs,
     updates,
 )
-from twincl.data.cifar import find_cifar
-from twincl.errors import InputError
 
 TITLES = {
     "cifar10": "CIFAR-10",
     "cifar100": "CIFAR-100",
     "cifar10n": "CIFAR-10N",
+    "cifar100n": "CIFAR-100N",
     "fashion": "Fashion-MNIST",
     "webvision": "WebVision (mini)",
     "ilsvrc12": "ILSVRC12",
     "clothing1m": "Clothing1M",
 }
 NOWHERE: Mapping[str, str | None] = {}
-HUMAN_LABELS = {"aggre": "aggre_label", "random1": "random_label1"}  # keys of CIFAR-10N's file
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,7 @@ class Scale:
     settings: dict[str, Any]
     words: str  # what that is, for headings
     data: frozenset[str]  # sets that are trained on at this scale
+    human: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of those with human labels, which of these
 
 
 SCALES = {
@@ -52,7 +52,8 @@ SCALES = {
         200,
         {},
         "the paper's own scale, all training images, PreAct ResNet-18, 200 epochs, preset `paper`",
-        frozenset({"cifar10", "cifar100", "cifar10n", "webvision", "ilsvrc12", "clothing1m", "fashion"}),
+        frozenset({"cifar10", "cifar100", "cifar10n", "cifar100n", "webvision", "ilsvrc12", "clothing1m", "fashion"}),
+        {data: tuple(labels.keys) for data, labels in HUMAN_LABELS.items()},
     ),
     "mini": Scale(
         "mini",
@@ -67,6 +68,7 @@ SCALES = {
         },
         "a small scale, the first 10,000 training images, encoder `small`, 10 epochs, preset `default`",
         frozenset({"cifar10", "cifar10n", "fashion"}),
+        {"cifar10n": ("aggre", "random1")},
     ),
 }
 
@@ -92,6 +94,11 @@ class Column:
         return "webvision" if self.data == "ilsvrc12" else self.data
 
     @property
+    def images(self) -> str:
+        """The data that the images of the training are read from."""
+        return HUMAN_LABELS[self.data].images if self.data in HUMAN_LABELS else self.trained_on
+
+    @property
     def training(self) -> str:
         """The part of a cell's name that says what it was trained on."""
         return self._with_noise(self.trained_on)
@@ -112,18 +119,15 @@ class Column:
 
     def places(self, at: Mapping[str, str | None]) -> dict[str, str] | None:
         """Settings that say where the data lie, by what is `at` hand; None where something is missing."""
-        folder = at.get("cifar10" if self.data == "cifar10n" else self.trained_on)
+        folder = at.get(self.images)
         if not folder or (self.data == "clothing1m" and not at.get("weights")):
             return None
         settings = {"data.path": folder}
-        if self.data == "cifar10n":
-            table = _human_labels(Path(folder))
-            if table is None:
+        if self.data in HUMAN_LABELS:
+            labels = label_settings(self.data, self.noise, Path(folder))
+            if labels is None:
                 return None
-            settings |= {
-                "data.labels": f"{table}:{HUMAN_LABELS[self.noise]}",
-                "data.true_labels": f"{table}:clean_label",
-            }
+            settings |= labels
         if self.data == "clothing1m":
             settings["model.weights"] = str(at["weights"])
         return settings
@@ -197,9 +201,9 @@ def tables(scale: Scale) -> dict[str, Table]:
         ),
         Table(
             "cifar-n",
-            "Real noise: human labels of CIFAR-10 (not in the paper)",
+            "Real noise: human labels of CIFAR (not in the paper)",
             (*rows, *settings, _PLUS),
-            tuple(Column("cifar10n", name) for name in HUMAN_LABELS),
+            tuple(Column(data, name) for data, names in scale.human.items() for name in names),
         ),
         Table("hyper", "Hyper-parameters", _hyper_rows(scale.epochs), _columns("cifar10", (90,))),
         Table("fashion", "Fashion-MNIST (not in the paper)", tuple(rows), _columns("fashion", symmetric)),
@@ -235,24 +239,6 @@ def _hyper_rows(epochs: int) -> tuple[Row, ...]:
     return tuple(Row(name, same_as=None if name in VARIANTS else "tcl") for name in names)
 
 
-def _human_labels(folder: Path) -> Path | None:
-    """The file of CIFAR-10N's labels: a table of our own, or the published one, which is in the python batches' order.
-
-    None where there is neither, or only the published one and the images are read from other files.
-    """
-    batches = _find_batches(folder)
-    published = [place / "CIFAR-10_human.pt" for place in (folder, batches)] if batches else []
-    return next((file for file in (folder / "cifar10n_labels.csv", *published) if file.is_file()), None)
-
-
-def _find_batches(folder: Path) -> Path | None:
-    """Where the images are read from, if that is python batches; None, too, where it is not clear from which."""
-    try:
-        return find_cifar(folder) if folder.is_dir() else None
-    except InputError:
-        return None
-
-
 def _columns(data: str, symmetric: Iterable[int], asymmetric: Iterable[int] = ()) -> tuple[Column, ...]:
     rates = [("symmetric", rate) for rate in symmetric] + [("asymmetric", rate) for rate in asymmetric]
     return tuple(Column(data, noise, rate) for noise, rate in rates)
@@ -273,7 +259,7 @@ def cell(
         after = cell(scale, table, chosen.after, column, seed, at)
         precision = {key: value for key, value in scale.settings.items() if key == "amp"}
         settings = {"optim.epochs": plus_epochs(scale.epochs)} | precision | chosen.settings
-    if preset == "official" and column.data == "cifar100":
+    if preset == "official" and column.images == "cifar100":
         preset = "official-c100"
     return Cell(
         table=f"paper-{scale.name}/{table}",

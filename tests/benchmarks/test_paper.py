@@ -100,6 +100,14 @@ def test_rows_and_columns_of_the_tables_are_found_in_the_paper(paper: Paper) -> 
         assert {key for key in printed.columns if not key.endswith("average")} <= {c.key for c in table.columns}
 
 
+def test_deviations_stand_beside_what_they_are_of(paper: Paper) -> None:
+    printed = paper.published.PUBLISHED["cifar"]
+    assert printed.text("TCL", "cifar10-symmetric80") == "92.5 ± 0.2"
+    assert printed.text("TCL", "cifar10-average") == "92.7"
+    assert printed.text("Mixup", "cifar10-symmetric80") == "46.7"
+    assert printed.text("Nobody", "cifar10-symmetric80") == printed.text("Mixup", "nowhere") == ""
+
+
 # cells
 
 
@@ -130,6 +138,21 @@ def test_short_trainings_leave_room_for_the_method(paper: Paper) -> None:
     assert plus.settings == {"optim.epochs": 4, "amp": False}  # 70 to 200, as 4 to 10
     updates = [row.title for row in paper.tables.tables(mini)["hyper"].rows if row.title.startswith("update")]
     assert updates == [f"update every {count}" for count in (1, 2, 4)]
+
+
+def test_what_was_published_for_some_data_or_noise_is_taken_for_these_alone(paper: Paper) -> None:
+    def cell(variant: str, *column: Any) -> Any:
+        return paper.tables.cell(paper.tables.SCALES["paper"], "cifar", variant, paper.tables.Column(*column), 0)
+
+    official = "tcl (official settings)"
+    assert cell(official, "cifar10", "symmetric", 50).preset == "official"
+    assert cell(official, "cifar10n", "worst").preset == "official"
+    for column in (("cifar100", "symmetric", 50), ("cifar100n", "noisy")):
+        assert cell(official, *column).preset == "official-c100"
+    ensemble = "temporal ensembling"  # ELR's momentum, of which 0.7 is the default
+    assert "tcl.ensemble_momentum" not in cell(ensemble, "cifar10", "symmetric", 90).settings
+    for column in (("cifar10", "asymmetric", 40), ("cifar100", "symmetric", 50)):
+        assert cell(ensemble, *column).settings["tcl.ensemble_momentum"] == 0.9
 
 
 def test_tables_share_cells_and_seeds_do_not(paper: Paper) -> None:
@@ -205,6 +228,23 @@ def test_without_human_labels_there_is_nothing_to_train(paper: Paper, tmp_path: 
         (tmp_path / name / "data_batch_1").touch()
     (tmp_path / "CIFAR-10_human.pt").touch()
     assert human_labels(paper, tmp_path) is None
+
+
+def test_every_set_of_human_labels_is_a_column_where_all_are_trained_on(paper: Paper, tmp_path: Path) -> None:
+    of_paper = paper.tables.tables(paper.tables.SCALES["paper"])["cifar-n"].columns
+    ten = [f"cifar10n-{name}" for name in ("aggre", "random1", "random2", "random3", "worst")]
+    assert [column.key for column in of_paper] == [*ten, "cifar100n-noisy"]
+    assert [column.key for column in paper.tables.tables(paper.tables.SCALES["mini"])["cifar-n"].columns] == ten[:2]
+    batches = tmp_path / "cifar-100-python"
+    batches.mkdir()
+    for name in ("train", "test", "meta", "CIFAR-100_human.pt"):
+        (batches / name).touch()
+    assert of_paper[-1].places({"cifar10": str(tmp_path)}) is None
+    assert of_paper[-1].places({"cifar100": str(tmp_path)}) == {
+        "data.path": str(tmp_path),
+        "data.labels": f"{batches}/CIFAR-100_human.pt:noisy_label",
+        "data.true_labels": f"{batches}/CIFAR-100_human.pt:clean_label",
+    }
 
 
 def human_labels(paper: Paper, folder: Path) -> Any:
@@ -455,6 +495,84 @@ def test_cells_without_data_are_left_out_and_said(paper: Paper, capsys: pytest.C
     page = (paper.cells.RESULTS / "paper-paper" / "webvision.md").read_text()
     assert "Nothing of this table has been run here" in page
     assert "| tcl |  | 79.1 |  | 92.3 |" in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--table", "all", "--cifar100", "here"], "mini does not train on cifar100; leave --cifar100 out"),
+        (["--table", "plus", "--weights", "here"], "mini does not train on weights; leave --weights out"),
+        (["--table", "clothing1m", "--scale", "paper", "--data", "here"], "weights of ResNet-50; give their file"),
+        (["--table", "choices", "--scale", "paper"], "the scale paper has no table choices"),
+        ([], "say what to do"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_anything_is_trained(
+    paper: Paper, capsys: pytest.CaptureFixture[str], asked: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        paper.main(asked)
+    assert said in capsys.readouterr().err
+    assert not paper.cells.RESULTS.exists()
+
+
+def test_data_of_one_table_are_not_taken_for_cifar(paper: Paper) -> None:
+    from argparse import Namespace
+
+    from benchmarks.paper.__main__ import DATA, places
+
+    given = dict.fromkeys(DATA) | {"data": "here"}
+    assert {name for name, path in places(Namespace(table="webvision", **given)).items() if path} == {"webvision"}
+    assert {name for name, path in places(Namespace(table="cifar", **given)).items() if path} == {"cifar10"}
+
+
+def test_figures_show_every_row_that_has_been_run(paper: Paper) -> None:
+    from benchmarks.paper.bars import hyper_bars
+    from benchmarks.paper.curves import accuracy_curves, detector_curves
+    from twincl.report.theme import LIGHT
+
+    def known(table: str, variant: str, column: tuple[Any, ...], seed: int = 0) -> None:
+        cell = paper.tables.cell(scale, table, variant, paper.tables.Column(*column), seed)
+        curves = {"test_accuracy": [0.3, 0.4], "detection_auroc_score": [None, 0.8]}
+        cell.file.parent.mkdir(parents=True, exist_ok=True)
+        cell.file.write_text(json.dumps({"name": cell.name, "summary": {"seed": seed}, "curves": curves}))
+
+    scale = paper.tables.SCALES["mini"]
+    tables = paper.tables.tables(scale)
+    assert detector_curves(scale, tables) is None
+    fifty, ninety = ("cifar10", "symmetric", 50), ("cifar10", "symmetric", 90)
+    for name in ("loss", "knn", "ood"):
+        known("ablation", f"detector {name}", fifty)
+    known("ablation", "detector ood", fifty, seed=1)
+    known("ablation", "baseline", ninety)
+    known("cifar", "tcl", ninety)
+    drawn = drawing(detector_curves(scale, tables))
+    assert [axes.get_title() for axes in drawn.axes] == ["CIFAR-10 symmetric 50 %"]
+    lines = {line.get_label(): line for line in drawn.axes[0].lines}
+    assert lines.keys() == {"detector loss", "detector knn", "detector ood"}
+    assert [list(line.get_data()) for line in lines.values()] == [[[2], [0.8]]] * 3  # no E-step in the first epoch
+    (axes,) = drawing(accuracy_curves(scale, tables)).axes
+    assert [line.get_label() for line in axes.lines] == ["tcl", "baseline"]
+    assert axes.lines[0].get_ydata() == pytest.approx([0.3, 0.4])
+
+    assert hyper_bars(scale, tables["hyper"]) is None, "TCL itself is no sweep"
+    known("hyper", "tau 0.1", ninety)
+    of_tau, of_update = drawing(hyper_bars(scale, tables["hyper"])).axes
+    assert [bar.get_height() for bar in of_tau.patches] == pytest.approx([35, 35])
+    assert [label.get_text() for label in of_tau.get_xticklabels()] == ["0.1", "0.15", "0.2", "0.25", "0.3", "0.5"]
+    assert [bar.get_height() for bar in of_update.patches] == pytest.approx([35])
+    assert hyper_bars(scale, tables["hyper"]).png(LIGHT).startswith(b"\x89PNG")
+
+
+def drawing(plot: Any) -> Any:
+    """The plot's own figure, to look at what is on it."""
+    from matplotlib.figure import Figure
+
+    from twincl.report.theme import LIGHT
+
+    figure = Figure()
+    plot.draw(figure, LIGHT)
+    return figure
 
 
 def test_statistics_are_over_runs_first(paper: Paper) -> None:
