@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file
 
 from twincl.config import Config, build_config, parse_assignments
 from twincl.data.clothing1m import CLASSES
 from twincl.errors import InputError
+from twincl.nets.resnet import resnet18
 from twincl.results.folder import CHECKPOINTS
 from twincl.runs.listener import Silence
 from twincl.runs.predict import evaluate
@@ -105,11 +107,32 @@ def test_clothing1m(clothing, tmp_path):
     assert len(evaluate(tmp_path / "run", str(clothing), device="cpu")["per_class"]) == 14
 
 
+def test_clothing1m_begins_from_imagenet_weights_or_says_that_it_does_not(clothing, tmp_path):
+    given = {name: value + 0.01 for name, value in resnet18().state_dict().items() if value.is_floating_point()}
+    torch.save(given, tmp_path / "imagenet.pth")
+    still = ("optim.lr=1e-30", "optim.weight_decay=0", "optim.steps_per_epoch=2", "optim.epochs=1")
+    own = ("model.name=resnet18", f"model.weights={tmp_path / 'imagenet.pth'}")
+    heard = {name: Notebook() for name in ("pretrained", "random")}
+    train(settings("clothing1m", clothing, *still, *own), tmp_path / "pretrained", listener=heard["pretrained"])
+    kept = load_file(tmp_path / "pretrained" / "model.safetensors")
+    weights = [name for name, value in given.items() if "running" not in name]
+    assert len(weights) > 50
+    assert all(torch.equal(kept[f"encoder.{name}"], given[name]) for name in weights)
+
+    train(settings("clothing1m", clothing, *still), tmp_path / "random", listener=heard["random"])
+    said = {name: [note for note in one.notes if "begins from random weights" in note] for name, one in heard.items()}
+    assert [len(notes) for notes in said.values()] == [0, 1]
+    assert "--set model.weights=FILE" in said["random"][0]
+
+
 class Notebook(Silence):
-    """Notes how many steps an epoch has; stops the training at one of them."""
+    """Notes what is said and how many steps an epoch has; stops the training at one of them."""
 
     def __init__(self, stop_at: tuple[int, int] | None = None):
-        self.epochs, self.lengths, self.stop_at = 0, set(), stop_at
+        self.notes, self.epochs, self.lengths, self.stop_at = [], 0, set(), stop_at
+
+    def note(self, text):
+        self.notes.append(text)
 
     def epoch(self, record, epochs):
         self.epochs += 1

@@ -182,6 +182,11 @@ def _describe(config: Config, data: Prepared, ranks: Ranks, tell: Listener) -> N
             f"no label will be doubted: the first {first} epochs learn from the given labels, and there are {epochs}; "
             "train longer, or set tcl.label_epochs"
         )
+    if config.preset == "clothing1m" and not (config.model.weights or config.finetune.run):
+        tell.note(
+            f"{config.model.name} begins from random weights; the paper begins from ImageNet's: give their file with "
+            "--set model.weights=FILE"
+        )
     for remark in data.remarks:
         tell.note(remark)
     if data.ignored:
