@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("clothing1m begins from ImageNet weights of ResNet-50; give their file as --weights FILE")
     refusals: list[str] = []
     try:
-        if not options.render:
+        if chosen and not options.render:
             refusals += run(scale, chosen, at, options.seeds, options.only, options.processes)
     except Stopped as stopped:
         parser.exit(128 + stopped.signal, f"{stopped}\n")

@@ -38,17 +38,22 @@ def draw_figures(scale: Scale, tables: Mapping[str, Table], at: Mapping[str, str
     plots: dict[str, Plot | None] = {}
     for column in MAPPED:
         plots |= qualitative(scale, column, at)
-    plots |= {
-        "accuracy-over-epochs": accuracy_curves(scale, tables),
-        "detectors-over-epochs": detector_curves(scale, tables),
-        "hyper-parameters": hyper_bars(scale, tables["hyper"]),
-        "imbalance": imbalance_bars(scale, tables["cifar"]),
-    }
+    plots |= from_results(scale, tables)
     for name, plot in plots.items():
         if plot:
             write_bytes(folder / f"{name}.png", plot.png(LIGHT))
         print(f"{name}: " + (f"{folder.name}/{name}.png" if plot else "its runs are missing"), flush=True)
     write_text(folder.parent / "figures.md", page(scale, folder))
+
+
+def from_results(scale: Scale, tables: Mapping[str, Table]) -> dict[str, Plot | None]:
+    """The figures that need no run, only what is kept of it."""
+    return {
+        "accuracy-over-epochs": accuracy_curves(scale, tables),
+        "detectors-over-epochs": detector_curves(scale, tables),
+        "hyper-parameters": hyper_bars(scale, tables["hyper"]),
+        "imbalance": imbalance_bars(scale, tables["cifar"]),
+    }
 
 
 def page(scale: Scale, folder: Path) -> str:

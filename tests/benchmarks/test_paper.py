@@ -626,6 +626,18 @@ def test_the_document_says_what_the_results_say(monkeypatch: pytest.MonkeyPatch)
     assert document.fill(text, scale, tables.tables(scale)) == text, "python -m benchmarks.paper --table all --render"
 
 
+def test_the_page_of_figures_leaves_out_none_that_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import cells
+    from benchmarks.paper import document, figures, tables
+
+    scale = tables.SCALES[document.SCALE]
+    drawn = figures.from_results(scale, tables.tables(scale))
+    shown = (cells.RESULTS / f"paper-{scale.name}" / "figures.md").read_text()
+    missing = [name for name, plot in drawn.items() if plot and f"(figures/{name}.png)" not in shown]
+    assert not missing, "python -m benchmarks.paper --figures"
+
+
 def test_a_table_is_written_between_its_marks_and_nothing_else_is_touched(paper: Paper) -> None:
     from benchmarks.paper import document
 
