@@ -19,6 +19,14 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
+def test_who_may_read_a_file_does_not_depend_on_who_wrote_it(tmp_path):
+    with atomic_path(tmp_path / "weights") as temporary:
+        temporary.unlink()
+        os.close(os.open(temporary, os.O_CREAT | os.O_WRONLY, 0o600))
+    write_text(tmp_path / "plain", "")
+    assert (tmp_path / "weights").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 def test_json_refuses_what_is_not_json(tmp_path):
     with pytest.raises(ValueError):
         write_json(tmp_path / "a.json", {"value": float("nan")})

@@ -23,8 +23,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f"{PARTIAL}{secrets.token_hex(8)}-{target.name}")
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # less what the umask forbids
+    mode = temporary.stat().st_mode
     try:
         yield temporary
+        temporary.chmod(mode)  # whoever wrote it may have made it anew, for its owner alone
         _to_disk(temporary)
         temporary.replace(target)
         _to_disk(target.parent)

@@ -85,6 +85,30 @@ def test_what_is_missing_is_said(clothing, remove, message):
         read_dataset(str(clothing))
 
 
+PARTS = [name for name in lists() if name != "noisy_train_key_list.txt"]
+
+
+@pytest.mark.parametrize("place", [".", "annotations"])
+@pytest.mark.parametrize("left", PARTS)
+def test_without_the_noisy_list_it_is_not_a_folder_of_images(clothing, left, place):
+    (clothing / "annotations").mkdir()
+    (clothing / left).rename(clothing / place / left)
+    for name in lists():
+        if name != left:
+            (clothing / name).unlink()
+    with pytest.raises(InputError, match=rf"holds {left} but not noisy_train_key_list.txt, which lists"):
+        read_dataset(str(clothing))
+
+
+def test_an_image_listed_twice_is_one_image(clothing):
+    before = read_dataset(str(clothing)).train
+    keys = clothing / "noisy_train_key_list.txt"
+    names = keys.read_text().split("\n")[:-1]
+    keys.write_text("\n".join([*names, names[1]]))
+    found = read_dataset(str(clothing)).train
+    assert (found.names, found.labels.tolist()) == (before.names, before.labels.tolist())
+
+
 def test_an_image_without_label_is_named(clothing):
     (clothing / "noisy_label_kv.txt").write_text("images/0/00/1,2.jpg 3\n")
     with pytest.raises(InputError, match=r"2 of 3 images in .*key_list.txt have no label in .*noisy_label_kv.txt"):

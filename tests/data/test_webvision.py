@@ -72,10 +72,35 @@ def test_what_is_missing_is_said(webvision):
     with pytest.raises(InputError, match=r"1 of 6 image files listed in .*train_filelist_google.txt does not exist"):
         read_dataset(str(webvision))
     assert len(read_dataset(str(webvision), max_classes=1).train) == 2, "what is not used may be missing"
-    (webvision / "info" / "synsets.txt").write_text(SYNSETS[0])
-    save(webvision / "google" / "q0002" / "0abc.jpg")
-    with pytest.raises(InputError, match=r"synsets.txt names 1 classes but the lists have 2"):
-        read_dataset(str(webvision), max_classes=2)
+
+
+@pytest.mark.parametrize("left", ["synsets.txt", "train_filelist_flickr.txt", "val_filelist.txt"])
+def test_without_the_list_of_google_it_is_not_a_folder_of_images(webvision, left):
+    for file in (webvision / "info").iterdir():
+        if file.name != left:
+            file.unlink()
+    with pytest.raises(InputError, match=rf"holds info/{left} but not info/train_filelist_google.txt, which lists"):
+        read_dataset(str(webvision))
+
+
+def test_images_beside_another_info_folder_are_read(tmp_path):
+    for name in ("ant", "bee"):
+        save(tmp_path / name / "1.png")
+    (tmp_path / "info").mkdir()
+    (tmp_path / "info" / "about.txt").write_text("insects")
+    assert read_dataset(str(tmp_path)).train.labels.tolist() == ["ant", "bee"]
+
+
+@pytest.mark.parametrize("listing", ["train_filelist_google.txt", "val_filelist.txt"])
+def test_labels_outside_the_synsets_are_refused(webvision, listing):
+    file = webvision / "info" / listing
+    lines = len(file.read_text().splitlines())
+    with file.open("a") as stream:
+        stream.write("google/q0001/0abc.jpg 30\n")
+    read_dataset(str(webvision), max_classes=2)  # beyond what is read
+    said = rf"line {lines + 1} of .*{listing} has the class 30 but .*synsets.txt has 4 classes, from 0 to 3"
+    with pytest.raises(InputError, match=said):
+        read_dataset(str(webvision))
 
 
 def test_a_list_cannot_lead_outside(webvision):

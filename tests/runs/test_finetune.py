@@ -1,6 +1,8 @@
 """TCL+: what is learned from, from where it starts, and that a finished run is enough to go on from."""
 
 import json
+import re
+import shutil
 
 import numpy as np
 import pytest
@@ -67,8 +69,44 @@ def test_too_few_clean_labels_and_other_data_are_refused(first, picture_folder, 
         starting_point(config, prepare(config, CPU), CPU)
     other = picture_folder(tmp_path / "other", size=20)
     config = finetune_config(first, QUICK | {"data.path": str(other), "data.img_size": 20})
-    with pytest.raises(InputError, match="was trained on other data"):
+    with pytest.raises(
+        InputError, match=r"was trained on other data than .*: it saw images of \d+x.*, these are images of 20x20"
+    ):
         starting_point(config, prepare(config, CPU), CPU)
+
+
+def test_images_that_the_first_stage_learned_from_are_never_tested_on(first, photos, tmp_path):
+    here = shutil.copytree(photos, tmp_path / "photos")
+    config = finetune_config(first, QUICK | {"data.path": str(here)})
+    starting_point(config, prepare(config, CPU), CPU)  # moved, but the same
+    next(here.rglob("*.png")).unlink()
+    changed = finetune_config(first, QUICK | {"data.path": str(here)}), finetune_config(first, QUICK | {"seed": 5})
+    for config in changed:
+        with pytest.raises(InputError, match="images were added, removed or held out anew"):
+            starting_point(config, prepare(config, CPU), CPU)
+
+
+@pytest.mark.parametrize("setting", [{"model.feat_dim": 64}, {"model.name": "resnet18"}, {"model.head_bn": False}])
+def test_another_network_is_refused(first, setting):
+    config = finetune_config(first, QUICK | setting)
+    with pytest.raises(InputError, match=rf"{next(iter(setting))} is .* whose weights would not fit; leave it out"):
+        starting_point(config, prepare(config, CPU), CPU)
+
+
+@pytest.mark.parametrize("setting", ["noise.rate", "noise.seed", "finetune.run"])
+def test_another_run_is_refused(first, setting):
+    with pytest.raises(InputError, match=f"{setting} cannot be set here: the second stage goes on with what"):
+        finetune_config(first, {setting: 0})
+
+
+def test_imagenet_weights_are_not_asked_for_again(first, tmp_path):
+    run = shutil.copytree(first, tmp_path / "run")
+    text = (run / "config.yaml").read_text()
+    assert "weights: null" in text
+    (run / "config.yaml").write_text(text.replace("weights: null", "weights: gone.pth"))
+    config = finetune_config(run, QUICK)
+    assert config.model.weights is None
+    starting_point(config, prepare(config, CPU), CPU)
 
 
 @pytest.mark.parametrize("sigma", ["tau", "per_class"])
@@ -103,7 +141,9 @@ def test_end_to_end_and_resumed(first, tmp_path, more):
 def test_the_command(first, tmp_path, capsys):
     with pytest.raises(SystemExit) as end:
         main(["finetune", str(first), "--output", str(tmp_path / "plus"), "--epochs", "1", "--relabel"])
-    assert end.value.code == 0, capsys.readouterr().err
+    said = capsys.readouterr()
+    assert end.value.code == 0, said.err
+    assert re.search(rf"goes on from {first}; learns from (\d+) of \1 labels, \d+ of them changed", said.out + said.err)
     stored = build_config(file=tmp_path / "plus" / "config.yaml", settings={})
     assert (stored.optim.epochs, stored.finetune.learn_from, stored.finetune.run) == (1, "relabelled", str(first))
 

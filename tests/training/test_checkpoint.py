@@ -133,10 +133,10 @@ def test_what_is_not_finite_is_never_saved(tiny, tmp_path):
     training.state.terms = [{"pull": torch.tensor(1.0)}, {"pull": torch.tensor(float("inf"))}]
     with pytest.raises(TrainingError, match=r"the loss term 'pull' became inf in step 2 of epoch 1"):
         save_checkpoint(tmp_path, training.state, [])
-    training.state.terms = []
+    training.state.terms, training.state.step = [], 1
     with torch.no_grad():
         next(training.state.net.parameters()).view(-1)[0] = float("nan")
-    with pytest.raises(TrainingError, match="the weights became NaN in epoch 1"):
+    with pytest.raises(TrainingError, match="the weights became NaN or infinite in epoch 1"):
         save_checkpoint(tmp_path, training.state, [])
     assert len(find_checkpoints(tmp_path)) == 1
 

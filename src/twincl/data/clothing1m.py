@@ -6,7 +6,7 @@ import numpy as np
 
 from twincl.data.dataset import RawSplit
 from twincl.data.label_values import brief
-from twincl.data.listed import listed_lines, locate, read_pairs
+from twincl.data.listed import listed_lines, locate, read_pairs, refuse_without
 from twincl.data.splits import Found
 from twincl.errors import InputError
 
@@ -19,12 +19,20 @@ _LISTS = {  # split -> the images in it, and their labels
     "val": ("clean_val_key_list.txt", "clean_label_kv.txt"),
     "test": ("clean_test_key_list.txt", "clean_label_kv.txt"),
 }
+_CLEAN_TRAIN = "clean_train_key_list.txt"  # not read
 _NAMES = "category_names_eng.txt"
 
 
 def find_clothing1m(root: Path) -> Path | None:
     """The folder with the lists: `root` itself or its `annotations`; None where this is another data set."""
-    return next((folder for folder in (root, root / "annotations") if (folder / _LISTS["train"][0]).is_file()), None)
+    return next((folder for folder in _places(root) if (folder / _LISTS["train"][0]).is_file()), None)
+
+
+def refuse_part_of_clothing1m(root: Path) -> None:
+    """Refuse a `root` that has other lists but not that of the noisy images."""
+    published = [*(name for pair in _LISTS.values() for name in pair), _CLEAN_TRAIN]
+    for folder in _places(root):
+        refuse_without(folder, _LISTS["train"][0], published)
 
 
 def read_clothing1m(root: Path, lists: Path, *, allow_outside: bool = False) -> Found:
@@ -50,8 +58,12 @@ def read_clothing1m(root: Path, lists: Path, *, allow_outside: bool = False) -> 
     return Found(splits, _class_names(lists / _NAMES))
 
 
+def _places(root: Path) -> tuple[Path, Path]:
+    return root, root / "annotations"
+
+
 def _split(root: Path, keys: Path, pairs: Path, labels: dict[str, int], allow_outside: bool) -> RawSplit:
-    names = listed_lines(keys)
+    names = list(dict.fromkeys(listed_lines(keys)))  # an image that is listed twice is one image
     unlabelled = [name for name in names if name not in labels]
     if unlabelled:
         raise InputError(

@@ -1,6 +1,7 @@
 """Images that a published data set lists in plain text: a path a line, alone or with the number of its class."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,19 @@ def listed_lines(file: Path) -> list[str]:
     if lines == [""]:
         raise InputError(f"{file} is empty; download it again.")
     return lines
+
+
+def refuse_without(folder: Path, needed: str, others: Iterable[str]) -> None:
+    """Tell a published data set that is not complete from a folder of images with no lists at all.
+
+    Raises:
+        InputError: `folder` holds one of the lists `others` but not the `needed` one.
+    """
+    found = next((name for name in others if (folder / name).is_file()), None)
+    if found is not None and not (folder / needed).is_file():
+        raise InputError(
+            f"{folder} holds {found} but not {needed}, which lists the training images; put that list there too."
+        )
 
 
 def locate(root: Path, names: list[str], where: Path, *, allow_outside: bool = False) -> list[Path]:

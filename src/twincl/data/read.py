@@ -4,7 +4,7 @@ from pathlib import Path
 
 from twincl.data.arrays import read_arrays
 from twincl.data.cifar import find_cifar, read_cifar
-from twincl.data.clothing1m import find_clothing1m, read_clothing1m
+from twincl.data.clothing1m import find_clothing1m, read_clothing1m, refuse_part_of_clothing1m
 from twincl.data.dataset import RawDataset
 from twincl.data.digits import read_digits
 from twincl.data.first_classes import first_classes
@@ -16,7 +16,7 @@ from twincl.data.parquet import split_files
 from twincl.data.splits import Found, choose
 from twincl.data.tables import SUFFIXES as TABLE_SUFFIXES
 from twincl.data.tables import open_table, read_parquet_folder, read_table
-from twincl.data.webvision import MINI, is_webvision, read_webvision
+from twincl.data.webvision import MINI, is_webvision, read_webvision, refuse_part_of_webvision
 from twincl.errors import InputError
 
 
@@ -92,6 +92,8 @@ def _read_directory(folder: Path, columns: dict[str, str | None], allow_outside:
         return listed
     if split_files(folder)[0]:
         return _read_parquet_folder(folder, columns, allow_outside)
+    refuse_part_of_webvision(folder)
+    refuse_part_of_clothing1m(folder)
     return _without_columns(read_folder(folder), columns, str(folder))
 
 

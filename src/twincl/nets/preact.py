@@ -10,6 +10,8 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from twincl.nets.convolution import Conv3x3
+
 Shortcut = Literal["activated", "identity"]
 
 
@@ -24,9 +26,9 @@ class PreActBlock(nn.Module):
     def __init__(self, inputs: int, outputs: int, stride: int, shortcut: Shortcut = "activated") -> None:
         super().__init__()
         self.bn1 = nn.BatchNorm2d(inputs)
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False)
+        self.conv1 = Conv3x3(inputs, outputs, stride)
         self.bn2 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.conv2 = Conv3x3(outputs, outputs)
         changes = stride != 1 or inputs != outputs
         self.projection = nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False) if changes else None
         self.shortcut = shortcut
@@ -48,9 +50,7 @@ class PreActResNet18(nn.Module):
     def __init__(self, channels: int = 3, shortcut: Shortcut = "activated") -> None:
         super().__init__()
         self.dim = 512
-        self.stem = nn.Sequential(
-            nn.Conv2d(channels, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True)
-        )
+        self.stem = nn.Sequential(Conv3x3(channels, 64), nn.BatchNorm2d(64), nn.ReLU(inplace=True))
         widths = (64, 128, 256, 512)
         blocks = []
         for before, width in zip((64, *widths), widths, strict=False):
@@ -77,7 +77,7 @@ class SmallNet(nn.Module):
         stride = 1 if tiny else 2 if img_size <= 64 else 4
         widths = (32, 64, 128) if tiny else (32, 64, 128, 256)
         self.dim = widths[-1]
-        self.stem = nn.Conv2d(channels, 32, 3, stride=stride, padding=1, bias=False)
+        self.stem = Conv3x3(channels, 32, stride)
         self.blocks = nn.Sequential(
             *(
                 PreActBlock(before, width, 1 if width == 32 else 2, shortcut)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from twincl.archives import check_zip
 from twincl.errors import InputError
+from twincl.nets.convolution import Conv3x3
 
 
 class BasicBlock(nn.Module):
@@ -22,9 +23,9 @@ class BasicBlock(nn.Module):
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
         super().__init__()
-        self.conv1 = _conv(inputs, width, 3, stride)
+        self.conv1 = Conv3x3(inputs, width, stride)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = _conv(width, width, 3)
+        self.conv2 = Conv3x3(width, width)
         self.bn2 = nn.BatchNorm2d(width)
         self.downsample = _downsample(inputs, width, stride)
 
@@ -43,7 +44,7 @@ class Bottleneck(nn.Module):
         super().__init__()
         self.conv1 = _conv(inputs, width, 1)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = _conv(width, width, 3, stride)
+        self.conv2 = Conv3x3(width, width, stride)
         self.bn2 = nn.BatchNorm2d(width)
         self.conv3 = _conv(width, 4 * width, 1)
         self.bn3 = nn.BatchNorm2d(4 * width)

@@ -22,7 +22,7 @@ from twincl.runs.records import Record, describe_model, summarise
 from twincl.runs.resolve import require_same, resolve
 from twincl.runs.spared import spare_inputs
 from twincl.shapes import describe_shape
-from twincl.training.checkpoint import load_checkpoint, save_checkpoint
+from twincl.training.checkpoint import load_checkpoint, require_finite_weights, save_checkpoint
 from twincl.training.device import choose_device
 from twincl.training.loop import TrainState
 
@@ -79,7 +79,7 @@ def _train(
         data = prepare(config, choose_device(config.device), tell.progress)
     resuming = resume and (output / run_folder.CONFIG).is_file()
     with ranks.together():
-        config, training = _assemble(config, data, output / run_folder.CONFIG if resuming else None, ranks)
+        config, training = _assemble(config, data, output / run_folder.CONFIG if resuming else None, ranks, tell)
         history = _restore(training.state, output / run_folder.CHECKPOINTS, tell) if resuming else []
     if training.state.epoch >= training.epochs:
         tell.note(f"the run in {output} is complete; pass --force to train it anew")
@@ -92,6 +92,7 @@ def _train(
             write_text(output / run_folder.CONFIG, to_yaml(config))
             write_skipped(output, data.skipped)
         judged, evaluated = _learn_and_keep(training, data, config, output, history, checkpoint_minutes, tell)
+        require_finite_weights(training.state)
         learned = len(history) * training.batches.steps_per_epoch * (config.optim.batch_size or 1)
         summary = summarise(config, data, history, judged, evaluated, learned)
         if ranks.first:
@@ -104,7 +105,9 @@ def _train(
     return summary
 
 
-def _assemble(config: Config, data: Prepared, before: Path | None, ranks: Ranks) -> tuple[Config, Training]:
+def _assemble(
+    config: Config, data: Prepared, before: Path | None, ranks: Ranks, tell: Listener
+) -> tuple[Config, Training]:
     """The resolved configuration and its training; `before` is the configuration of a run that goes on."""
     device = choose_device(config.device)
     if before and config.amp is None:  # measured when the run began
@@ -113,6 +116,12 @@ def _assemble(config: Config, data: Prepared, before: Path | None, ranks: Ranks)
     if before:
         require_same(config, before)
     start = starting_point(config, data, device, ranks) if config.finetune.run else None
+    if start:
+        relabelled = f"{int((start.labels != data.train.labels).sum())} of them changed"
+        tell.note(
+            f"goes on from {config.finetune.run}; learns from {len(start.rows)} of {len(start.labels)} labels, "
+            + ("those judged clean" if config.finetune.learn_from == "clean" else relabelled)
+        )
     return config, assemble(config, data, device, ranks, start)
 
 

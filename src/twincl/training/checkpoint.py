@@ -36,8 +36,7 @@ def save_checkpoint(folder: Path, state: TrainState, history: list[dict[str, Any
     """
     if state.terms:
         require_finite(state)
-    if not all(weight.isfinite().all() for weight in state.net.parameters()):
-        raise TrainingError(f"the weights became NaN in epoch {state.epoch + 1}; try a lower --lr or --no-amp")
+    require_finite_weights(state)
     device = state.generator.device
     content = {
         "epoch": state.epoch,
@@ -59,6 +58,17 @@ def save_checkpoint(folder: Path, state: TrainState, history: list[dict[str, Any
     for old in find_checkpoints(folder)[KEEP:]:
         old.unlink(missing_ok=True)
     return path
+
+
+def require_finite_weights(state: TrainState) -> None:
+    """Look at what the last step made of the network.
+
+    Raises:
+        TrainingError: a weight is not finite.
+    """
+    if not all(weight.isfinite().all() for weight in state.net.parameters()):
+        epoch = state.epoch + 1 if state.step else state.epoch
+        raise TrainingError(f"the weights became NaN or infinite in epoch {epoch}; try a lower --lr or --no-amp")
 
 
 def find_checkpoints(folder: Path) -> list[Path]:
