@@ -3,12 +3,13 @@
 import hashlib
 import json
 import math
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
@@ -112,13 +113,17 @@ def plain_ending() -> Iterator[None]:
     """What cannot be run ends a program with a sentence in place of a traceback, as does a stop; also a decorator."""
     try:
         yield
-    except (InputError, Stopped) as error:
+    except InputError as error:
         print(error, file=sys.stderr, flush=True)
-        sys.exit(128 + error.signal if isinstance(error, Stopped) else 2)
+        sys.exit(2)
+    except (Stopped, KeyboardInterrupt) as stop:
+        where = str(stop).partition(";")[0] or "stopped"  # what follows speaks of --resume, which is `twincl`'s
+        print(f"{where}; go on with the same command", file=sys.stderr, flush=True)
+        sys.exit(128 + (stop.signal if isinstance(stop, Stopped) else signal.SIGINT))
 
 
 def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, Any]]:
-    """Run all cells, printing each as it ends; with several processes each gets its share of the cores.
+    """Run all cells, printing what is new as it ends; with several processes each gets its share of the cores.
 
     A training that cannot begin or go on is printed and left out: the others do not wait for it.
 
@@ -128,14 +133,19 @@ def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, 
     found: dict[str, dict[str, Any]] = {}
     refused = 0
     first, second = _waves(list(cells))
-    begun = {cell.after.key for cell in second if cell.after and find_result(cell) is None}
+    known = {cell.key for cell in (*first, *second) if find_result(cell) is not None}
+    begun = {cell.after.key for cell in second if cell.after and cell.key not in known}
     for wave in (first, second):
-        for cell, finish in _finishing(wave, processes, begun):
-            try:
-                found[cell.name] = _announce(cell, finish())
-            except (InputError, TrainingError) as error:
-                print(f"{cell.name}: {error}", flush=True)
-                refused += isinstance(error, InputError)
+        with closing(_finishing(wave, processes, begun)) as finishing:
+            for cell, finish in finishing:
+                try:
+                    found[cell.name] = finish()
+                except (InputError, TrainingError) as error:
+                    print(f"{cell.name}: {error}", flush=True)
+                    refused += isinstance(error, InputError)
+                    continue
+                if cell.key not in known:
+                    _announce(cell, found[cell.name])
     if refused:
         raise InputError(f"{refused} trainings could not begin or be tested; see above")
     return found
@@ -143,20 +153,38 @@ def run_cells(cells: Iterable[Cell], processes: int = 1) -> dict[str, dict[str, 
 
 def _finishing(
     cells: list[Cell], processes: int, begun: set[str]
-) -> Iterator[tuple[Cell, Callable[[], dict[str, Any]]]]:
+) -> Generator[tuple[Cell, Callable[[], dict[str, Any]]]]:
     """Each cell with the call that gives its result; in several processes, those that are done first.
 
-    `begun` are the keys of those whose run folder others go on from.
+    `begun` are the keys of those whose run folder others go on from. A cell is handed out when a process is free, none
+    before, so that after a stop no other is begun.
     """
     if processes == 1:
         for cell in cells:
             yield cell, partial(run_cell, cell, run_needed=cell.key in begun)
         return
     threads = max(1, torch.get_num_threads() // processes)
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(run_cell, cell, threads, run_needed=cell.key in begun): cell for cell in cells}
-        for future in as_completed(futures):
-            yield futures[future], future.result
+    interrupt = signal.getsignal(signal.SIGINT)
+    waiting = cells[::-1]
+    running: dict[Future[dict[str, Any]], Cell] = {}
+    with ProcessPoolExecutor(
+        processes, get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+    ) as pool:
+        while waiting or running:
+            while waiting and len(running) < processes:
+                cell = waiting.pop()
+                running[pool.submit(_run_in_process, cell, threads, cell.key in begun, interrupt)] = cell
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result
+
+
+def _run_in_process(cell: Cell, threads: int, run_needed: bool, interrupt: Any) -> dict[str, Any]:
+    """Run the cell with the handler `interrupt` of Ctrl-C, which an idle process ignores: the others are to save."""
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        return run_cell(cell, threads, run_needed=run_needed)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _waves(cells: list[Cell]) -> list[list[Cell]]:
@@ -278,14 +306,12 @@ def _imbalance(run: FinishedRun) -> dict[str, float | str | None]:
     }
 
 
-def _announce(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
+def _announce(cell: Cell, result: dict[str, Any]) -> None:
     summary = result["summary"]
-    print(
-        f"{cell.name}: accuracy {summary['test_accuracy_last5_mean']:.4f}, AUROC {summary.get('detection_auroc')}, "
-        f"{summary['train_seconds']:.0f} s",
-        flush=True,
-    )
-    return result
+    auroc = summary.get("detection_auroc")
+    said = [f"accuracy {summary['test_accuracy_last5_mean']:.4f}"]
+    said += [] if auroc is None else [f"AUROC {auroc:.3f}"]
+    print(f"{cell.name}: {', '.join(said)}, {summary['train_seconds']:.0f} s", flush=True)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -18,22 +18,23 @@ epochs, for a GPU. Tables are written from whatever has been run so far, those o
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks import cells
 from benchmarks.paper import document
 from benchmarks.paper.figures import draw_figures
 from benchmarks.paper.plots import point_plot, table_points
 from benchmarks.paper.render import render
-from benchmarks.paper.tables import SCALES, Scale, Table, table_cells, tables
+from benchmarks.paper.tables import NOWHERE, SCALES, Scale, Table, table_cells, tables
 from twincl.data.read import place_of
-from twincl.errors import InputError, Stopped
+from twincl.errors import InputError
 from twincl.files import write_bytes, write_text
 from twincl.report.theme import LIGHT
 
 DATA = ("cifar100", "webvision", "ilsvrc12", "clothing1m", "fashion", "weights")
 
 
+@cells.plain_ending()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing, then write tables and figures."""
     names = list(dict.fromkeys(name for scale in SCALES.values() for name in tables(scale)))
@@ -52,33 +53,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
         what = "file of ImageNet weights for clothing1m" if name == "weights" else f"folder of {name}"
         parser.add_argument(f"--{name}", metavar="FILE" if name == "weights" else "FOLDER", help=what)
     parser.add_argument(
-        "--seeds", nargs="*", type=int, default=[0, 1, 2], help="of noise and training [default: 0 1 2]"
+        "--seeds", nargs="+", type=int, default=[0, 1, 2], help="of noise and training [default: 0 1 2]"
     )
     parser.add_argument("--only", default="", metavar="PREFIX", help="trainings whose name begins like this")
-    parser.add_argument("--processes", type=int, default=1, help="trainings at a time [default: 1]")
-    parser.add_argument("--render", action="store_true", help="train nothing, write the tables")
+    parser.add_argument("--processes", type=int, default=1, help="trainings at a time, 1 or more [default: 1]")
+    parser.add_argument("--render", action="store_true", help="train nothing, write the table or all of them")
     options = parser.parse_args(arguments)
+    if options.render and not options.table:
+        options.table = "all"
     if not options.table and not options.figures:
-        parser.error("say what to do: --table NAME or --figures")
+        parser.error("say what to do: --table NAME, --figures or --render")
+    if options.processes < 1:
+        parser.error(f"--processes is {options.processes}; give 1 or more")
     scale = SCALES[options.scale]
     at = places(options)
     every = tables(scale)
-    chosen = [table for name, table in every.items() if name == options.table]
-    if options.table == "all":
-        chosen = [table for table in every.values() if any(column.data in scale.data for column in table.columns)]
-    if options.table and not chosen:
+    if options.table not in (None, "all", *every):
         parser.error(f"the scale {scale.name} has no table {options.table}")
+    chosen = [table for name, table in every.items() if options.table in (name, "all") and table_cells(scale, table, 0)]
+    if options.table and not chosen:
+        parser.error(f"the scale {scale.name} has no data of the table {options.table}")
+    if not options.render:
+        chosen = [
+            table for table in chosen if any(_wanted(scale, [table], seed, options.only) for seed in options.seeds)
+        ]
+    if options.table and not chosen:
+        parser.error(f"no training begins with '{options.only}'; look at the names in {cells.RESULTS}")
     unused = [name for name in DATA if getattr(options, name) and _data_of(name) not in scale.data]
     if unused:
         parser.error(f"the scale {scale.name} does not train on {', '.join(unused)}; leave --{unused[0]} out")
     if at["clothing1m"] and not at["weights"] and not options.render:
         parser.error("clothing1m begins from ImageNet weights of ResNet-50; give their file as --weights FILE")
+    for name in ("data", *DATA):
+        path = getattr(options, name)
+        if path and not place_of(path).exists():
+            parser.error(f"there is no file or folder at '{path}'; give --{name} the path of the data")
     refusals: list[str] = []
-    try:
-        if chosen and not options.render:
-            refusals += run(scale, chosen, at, options.seeds, options.only, options.processes)
-    except Stopped as stopped:
-        parser.exit(128 + stopped.signal, f"{stopped}\n")
+    if chosen and not options.render:
+        refusals += run(scale, chosen, at, options.seeds, options.only, options.processes)
     for table in chosen:
         write_table(scale, table)
     if scale.name == document.SCALE and chosen:
@@ -111,21 +123,41 @@ def run(
 ) -> list[str]:
     """Train what is missing, seed by seed, so that a look at half of the cells is a look at every row.
 
-    Returns a sentence for each seed of which some trainings cannot begin; all others have been run.
+    Returns a sentence for each seed of which some trainings cannot begin, or one if no data are at hand; all others
+    have been run.
     """
     refusals: list[str] = []
+    any_possible = False
     for seed in seeds:
-        found = [one for table in chosen for one in table_cells(scale, table, seed, at)]
-        wanted = list({one.key: one for one in found if one.name.startswith(only)}.values())
+        wanted = _wanted(scale, chosen, seed, only, at)
         known = [one for one in wanted if cells.find_result(one)]
         possible = [one for one in wanted if one.places or one in known]
+        any_possible |= bool(possible)
         missing = len(wanted) - len(possible)
         print(f"seed {seed}: {len(wanted)} cells, {len(known)} known, {missing} without data", flush=True)
         try:
             cells.run_cells(possible, processes)
         except InputError as error:
             refusals.append(f"seed {seed}: {error}")
-    return refusals
+    return refusals if any_possible else [_without_data(scale, chosen, at)]
+
+
+def _wanted(
+    scale: Scale, chosen: list[Table], seed: int, only: str, at: Mapping[str, str | None] = NOWHERE
+) -> list[cells.Cell]:
+    """The trainings of all tables whose name begins with `only`, each once."""
+    found = [one for table in chosen for one in table_cells(scale, table, seed, at) if one.name.startswith(only)]
+    return list({one.key: one for one in found}.values())
+
+
+def _without_data(scale: Scale, chosen: list[Table], at: Mapping[str, str | None]) -> str:
+    """What to pass where no training can be run."""
+    tables = "this table" if len(chosen) == 1 else "these tables"
+    data = {column.images for table in chosen for column in table.columns if column.data in scale.data}
+    options = [f"--{'data' if name == 'cifar10' else name} FOLDER" for name in sorted(data) if not at.get(name)]
+    if not options:
+        return f"no training of {tables} can be run: there are no human labels beside the images; see --help"
+    return f"no training of {tables} can be run: pass {' or '.join(options)}"
 
 
 def write_table(scale: Scale, table: Table) -> None:

@@ -2,16 +2,20 @@
 
 import json
 import math
+import os
 import re
 import shutil
+import signal
+import time
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from twincl.errors import InputError
+from twincl.errors import InputError, Stopped
 
 ROOT = Path(__file__).parents[2]
 COLUMN = "cifar10-symmetric50"
@@ -40,10 +44,11 @@ class Paper:
 def paper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Paper:
     monkeypatch.syspath_prepend(str(ROOT))  # benchmarks are not installed with the package
     from benchmarks import cells
-    from benchmarks.paper import __main__, published, render, tables
+    from benchmarks.paper import __main__, document, published, render, tables
 
     monkeypatch.setattr(cells, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(cells, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(document, "DOCUMENT", Path(shutil.copy(document.DOCUMENT, tmp_path)))
     settings = {"model.name": "small", "optim.epochs": 2, "optim.batch_size": 8, "data.holdout": 0.4, "amp": False}
     scale = tables.Scale("tiny", "default", 2, settings, "very small", frozenset({"cifar10"}))
     monkeypatch.setitem(tables.SCALES, "tiny", scale)
@@ -490,11 +495,99 @@ def test_a_training_that_cannot_begin_holds_up_neither_other_seeds_nor_the_table
 
 
 def test_cells_without_data_are_left_out_and_said(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:
-    paper.main(["--table", "webvision", "--scale", "paper"])
-    assert "seed 2: 1 cells, 0 known, 1 without data" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        paper.main(["--table", "webvision", "--scale", "paper"])
+    said = capsys.readouterr()
+    assert "seed 2: 1 cells, 0 known, 1 without data" in said.out
+    assert said.err == "no training of this table can be run: pass --webvision FOLDER\n"
     page = (paper.cells.RESULTS / "paper-paper" / "webvision.md").read_text()
     assert "Nothing of this table has been run here" in page
     assert "| tcl |  | 79.1 |  | 92.3 |" in page
+
+
+def test_images_without_human_labels_are_no_success(
+    paper: Paper, photos: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    human = {"data": frozenset({"cifar10n"}), "human": {"cifar10n": ("aggre",)}}
+    monkeypatch.setitem(paper.tables.SCALES, "tiny", replace(paper.scale, **human))
+    with pytest.raises(SystemExit, match="2"):
+        paper.main(["--table", "cifar-n", "--scale", "tiny", "--seeds", "0", "--data", str(photos)])
+    assert "there are no human labels beside the images" in capsys.readouterr().err
+
+
+def test_known_results_are_success_without_data_and_only_new_ones_are_printed(
+    paper: Paper, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--table", "plus", "--scale", "tiny", "--seeds", "0", "--only", f"{COLUMN}-tcl-seed"]
+    paper.main([*asked, "--data", str(photos)])
+    new = rf"^{COLUMN}-tcl-seed0: accuracy [01]\.\d{{4}}, AUROC [01]\.\d{{3}}, \d+ s$"
+    assert re.search(new, capsys.readouterr().out, re.MULTILINE)
+    paper.main(asked)
+    said = capsys.readouterr().out
+    assert "seed 0: 1 cells, 1 known, 0 without data" in said
+    assert "accuracy" not in said
+
+
+def test_no_page_is_written_of_a_table_of_which_nothing_was_asked(paper: Paper) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        paper.main(["--table", "all", "--scale", "tiny", "--only", f"{COLUMN}-tcl-plus-seed"])
+    assert [page.name for page in paper.cells.RESULTS.rglob("*.md")] == ["plus.md"]
+
+
+def test_render_alone_writes_every_table_of_the_scale(paper: Paper) -> None:
+    paper.main(["--render", "--scale", "tiny"])
+    tables = paper.tables.tables(paper.scale).values()
+    expected = {f"{table.name}.md" for table in tables if paper.tables.table_cells(paper.scale, table, 0)}
+    assert {"cifar.md", "plus.md"} <= expected
+    assert {page.name for page in paper.cells.RESULTS.rglob("*.md")} == expected
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_says_to_go_on_with_the_same_command(
+    paper: Paper, photos: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number, code
+) -> None:
+    from twincl.runs.listener import Silence
+
+    class Stop(Silence):
+        def step(self, step, steps):
+            if step == 1:
+                os.kill(os.getpid(), number)
+
+    real = paper.cells.train
+    monkeypatch.setattr(paper.cells, "train", lambda *given, **options: real(*given, **options, listener=Stop()))
+    with pytest.raises(SystemExit) as ended:
+        paper.main(["--table", "plus", "--scale", "tiny", "--data", str(photos), "--only", f"{COLUMN}-tcl-seed"])
+    assert ended.value.code == code
+    said = capsys.readouterr().err
+    assert re.fullmatch(r"stopped after step \d of \d+ in epoch 1; go on with the same command\n", said)
+
+
+@pytest.mark.parametrize("first_too", [False, True])
+def test_after_a_stop_no_process_begins_another_training(
+    paper: Paper,
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    first_too: bool,
+) -> None:
+    begun = tmp_path / "begun"
+    begun.mkdir()
+
+    def run_cell(cell, threads, **options):
+        (begun / cell.name).touch()
+        if first_too:
+            os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(1)
+        raise Stopped("stopped after step 1 of 2 in epoch 1; all is saved", signal.SIGINT)
+
+    monkeypatch.setattr(paper.cells, "run_cell", run_cell)
+    monkeypatch.setattr(paper.cells, "get_context", lambda _: get_context("fork"))  # knows what was put in place
+    with pytest.raises(SystemExit) as ended:
+        paper.main(["--table", "plus", "--scale", "tiny", "--data", str(photos), "--processes", "2"])
+    assert ended.value.code == 130
+    assert re.fullmatch("stopped.*; go on with the same command\n", capsys.readouterr().err)
+    assert 1 <= len(list(begun.iterdir())) <= 2
 
 
 @pytest.mark.parametrize(
@@ -504,6 +597,12 @@ def test_cells_without_data_are_left_out_and_said(paper: Paper, capsys: pytest.C
         (["--table", "plus", "--weights", "here"], "mini does not train on weights; leave --weights out"),
         (["--table", "clothing1m", "--scale", "paper", "--data", "here"], "weights of ResNet-50; give their file"),
         (["--table", "choices", "--scale", "paper"], "the scale paper has no table choices"),
+        (["--table", "webvision"], "the scale mini has no data of the table webvision"),
+        (["--table", "plus", "--only", "nothing"], "no training begins with 'nothing'"),
+        (["--table", "plus", "--data", "nowhere"], "no file or folder at 'nowhere'; give --data the path"),
+        (["--table", "plus", "--data", "digits"], "no file or folder at 'digits'"),
+        (["--table", "cifar", "--scale", "paper", "--cifar100", "nowhere"], "give --cifar100 the path"),
+        (["--table", "plus", "--processes", "0"], "--processes is 0; give 1 or more"),
         ([], "say what to do"),
     ],
 )
