@@ -164,16 +164,17 @@ def _finishing(
             yield cell, partial(run_cell, cell, run_needed=cell.key in begun)
         return
     threads = max(1, torch.get_num_threads() // processes)
-    interrupt = signal.getsignal(signal.SIGINT)
     waiting = cells[::-1]
     running: dict[Future[dict[str, Any]], Cell] = {}
-    with ProcessPoolExecutor(
-        processes, get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    ) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         while waiting or running:
             while waiting and len(running) < processes:
                 cell = waiting.pop()
-                running[pool.submit(_run_in_process, cell, threads, cell.key in begun, interrupt)] = cell
+                interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a new process begins so
+                try:
+                    running[pool.submit(_run_in_process, cell, threads, cell.key in begun, interrupt)] = cell
+                finally:
+                    signal.signal(signal.SIGINT, interrupt)
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result
 
