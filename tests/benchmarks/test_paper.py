@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -542,6 +543,15 @@ def test_render_alone_writes_every_table_of_the_scale(paper: Paper) -> None:
     assert {page.name for page in paper.cells.RESULTS.rglob("*.md")} == expected
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is heard, as in a terminal; what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stop_says_to_go_on_with_the_same_command(
     paper: Paper, photos: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number, code
@@ -562,6 +572,7 @@ def test_a_stop_says_to_go_on_with_the_same_command(
     assert re.fullmatch(r"stopped after step \d of \d+ in epoch 1; go on with the same command\n", said)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("first_too", [False, True])
 def test_after_a_stop_no_process_begins_another_training(
     paper: Paper,
